@@ -1,0 +1,1 @@
+"""Machines: what they have and how MPI programs are started on them."""

@@ -1,0 +1,1 @@
+"""The campaign loop and its command line."""
