@@ -1,0 +1,1 @@
+"""The ground every layer stands on: errors, units, outcomes, identity, files, processes."""

@@ -1,0 +1,112 @@
+"""Files that are whole or absent: written beside, checked, flushed to disk, renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from surrogate.core.errors import IntegrityError
+
+
+def fsync_directory(folder: Path) -> None:
+    """Flush a folder's entries to disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def atomic_path(target: Path, check: Callable[[Path], None] | None = None, *, durable: bool = True) -> Iterator[Path]:
+    """Give a temporary path beside `target`; on a clean exit it becomes `target`.
+
+    Args:
+        target: Where the finished file belongs; its folder is made when missing.
+        check: Called with the temporary path before the rename; raises to refuse it.
+        durable: Flush to disk before and after the rename.
+
+    Yields:
+        The temporary path, in the same folder, with the same suffix; nothing stands there yet.
+
+    Raises:
+        OSError: If the disk refuses; `target` is untouched then, and the temporary file is gone.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem[:40]}-", suffix=f".part{target.suffix}", dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    temporary.unlink()
+    try:
+        yield temporary
+        if check is not None:
+            check(temporary)
+        if durable:
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+        if durable:
+            fsync_directory(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """Return the process's umask without leaving it changed."""
+    with contextlib.suppress(OSError), Path("/proc/self/status").open() as status:
+        for line in status:
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    return 0o022
+
+
+def write_bytes(target: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write `content` to `target` atomically."""
+    with atomic_path(target, durable=durable) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_text(target: Path, content: str, *, durable: bool = True) -> None:
+    """Write `content` to `target` atomically as UTF-8."""
+    write_bytes(target, content.encode(), durable=durable)
+
+
+def write_json(target: Path, value: Any, *, durable: bool = True) -> None:
+    """Write `value` to `target` atomically as indented JSON with a final newline."""
+    write_text(target, json.dumps(value, indent=2, sort_keys=True, allow_nan=False) + "\n", durable=durable)
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON.
+
+    Raises:
+        IntegrityError: If the file is missing, unreadable or not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise IntegrityError(f"The file {path} is missing.") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise IntegrityError(f"The file {path} is damaged: it is not JSON ({error}).") from error
+
+
+def sha256_file(path: Path) -> str:
+    """Return the SHA-256 (hex, 64 characters) of a file's bytes."""
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def remove_partial(folder: Path) -> int:
+    """Remove what interrupted writers left in `folder` (not below it); return how many files."""
+    count = 0
+    for path in folder.glob(".*.part*"):
+        path.unlink(missing_ok=True)
+        count += 1
+    return count

@@ -1,0 +1,115 @@
+"""Identity of inputs, runs and samples: the same question always has the same name.
+
+Numbers are rounded to 12 significant digits *before* they are simulated, stored and hashed, so that a value that
+went through text, another platform's libm or a second sampler hashes alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+SIGNIFICANT_DIGITS = 12
+
+
+def canonical_float(value: float) -> float:
+    """Return `value` rounded to 12 significant digits; −0.0 becomes 0.0.
+
+    Args:
+        value: A finite number.
+
+    Raises:
+        ValueError: If the number is not finite.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"A finite number is needed to name a point, and {value} was found.")
+    return float(f"{value:.{SIGNIFICANT_DIGITS - 1}e}") + 0.0
+
+
+def canonical(value: Any) -> Any:
+    """Return a JSON-ready form of `value` in which equal questions are equal.
+
+    Args:
+        value: None, bool, int, float, str, NumPy scalar or array, or a mapping or sequence of such.
+
+    Raises:
+        TypeError: If a value has no canonical form.
+        ValueError: If a number is not finite.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return canonical_float(value)
+    if isinstance(value, np.generic):
+        return canonical(value.item())
+    if isinstance(value, np.ndarray):
+        return [canonical(item) for item in value.tolist()]
+    if isinstance(value, Mapping):
+        return {str(key): canonical(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list | tuple):
+        return [canonical(item) for item in value]
+    raise TypeError(f"A value of type {type(value).__name__} has no canonical form.")
+
+
+def canonical_json(value: Any) -> str:
+    """Return the canonical form of `value` as compact JSON with sorted keys."""
+    return json.dumps(canonical(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(*parts: Any) -> str:
+    """Return the SHA-256 (hex, 64 characters) of the canonical JSON of `parts`."""
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+
+
+def run_id(simulator: str, simulator_version: str, options: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
+    """Return the identity of a run (hex, 32 characters).
+
+    Site, folder, time and resources are no part of it.
+
+    Args:
+        simulator: Name of the simulator.
+        simulator_version: Version of the simulation code.
+        options: What else decides the result.
+        inputs: The point, already canonical.
+    """
+    return digest("run", simulator, simulator_version, options, inputs)[:32]
+
+
+def sample_id(run: str, index: int) -> str:
+    """Return the identity of the sample at position `index` of a run (hex, 32 characters)."""
+    return digest("sample", run, index)[:32]
+
+
+def split_key(salt: str, group: str | None, inputs: Mapping[str, Any]) -> float:
+    """Return the number in [0, 1) that places a point in train, tune or holdout.
+
+    It depends on the campaign's salt and on the group key (or else the inputs) only: neither a new simulator version
+    nor more data moves a point across the border of the holdout.
+
+    Args:
+        salt: The campaign's salt.
+        group: Group key, or None when every point is a group of its own.
+        inputs: The point, already canonical; used when `group` is None.
+    """
+    key = digest("split", salt, group if group is not None else inputs)
+    return int(key[:13], 16) / 16**13
+
+
+def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return the SHA-256 (hex, 64 characters) of named arrays: names, dtypes, shapes and little-endian bytes.
+
+    Args:
+        arrays: Arrays of a numeric, boolean or fixed-width bytes dtype, any shape.
+    """
+    state = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        array = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+        state.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
+        state.update(array.tobytes())
+    return state.hexdigest()

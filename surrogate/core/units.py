@@ -1,0 +1,68 @@
+"""Units of measurement, by pint, loaded when first needed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from surrogate.core.errors import UnitError
+
+if TYPE_CHECKING:
+    import pint
+
+
+@cache
+def _registry() -> pint.UnitRegistry:
+    import pint
+
+    return pint.UnitRegistry()
+
+
+@cache
+def check_unit(unit: str) -> str:
+    """Return `unit` when it is known.
+
+    Args:
+        unit: For example `m/s`, `hartree`, `angstrom`; `1` or an empty string for a number without dimension.
+
+    Raises:
+        UnitError: If the unit cannot be understood.
+    """
+    if unit in ("", "1"):
+        return "1"
+    try:
+        _registry().parse_units(unit)
+    except Exception as error:  # pint raises several unrelated types for malformed text
+        raise UnitError(
+            f"The unit '{unit}' is not known. Write it as pint does, for example 'm/s', 'kcal/mol', 'angstrom', "
+            "or '1' for a number without dimension."
+        ) from error
+    return unit
+
+
+def conversion_factor(source: str, target: str) -> float:
+    """Return the factor that turns a number in `source` into one in `target`.
+
+    Args:
+        source: Unit of the number at hand.
+        target: Unit that is wanted.
+
+    Raises:
+        UnitError: If a unit is unknown, the dimensions differ, or the conversion has an offset.
+    """
+    source, target = check_unit(source), check_unit(target)
+    if source == target:
+        return 1.0
+    import pint
+
+    registry = _registry()
+    try:
+        zero = float(registry.Quantity(0.0, source).to(target).magnitude)
+        one = float(registry.Quantity(1.0, source).to(target).magnitude)
+    except pint.DimensionalityError as error:
+        raise UnitError(f"'{source}' cannot be converted to '{target}': their dimensions differ.") from error
+    except pint.OffsetUnitCalculusError as error:
+        raise UnitError(f"'{source}' to '{target}' needs an offset; give the values in '{target}'.") from error
+    if zero != 0.0:
+        raise UnitError(f"'{source}' to '{target}' needs an offset; give the values in '{target}'.")
+    return one

@@ -1,0 +1,1 @@
+"""Run files, admission, shards, datasets, splits, scaling and the data card."""

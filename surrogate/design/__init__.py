@@ -1,0 +1,1 @@
+"""Input spaces and the samplers that choose points in them."""

@@ -1,0 +1,1 @@
+"""Loading a trained surrogate and predicting with it."""

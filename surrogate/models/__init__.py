@@ -1,0 +1,1 @@
+"""Model families: what a surrogate can be."""

@@ -1,0 +1,128 @@
+"""What a model family brings, so that nothing else in the program knows any family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surrogate.data.schema import SampleTable, Schema, Values
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+    from pydantic import BaseModel
+
+Rows = dict[str, NDArray[Any]]
+"""Row-aligned arrays that the trainer cuts into batches: name → `[R, ...]`; R need not be the number of samples."""
+
+Forward = Callable[[Rows], dict[str, NDArray[Any]]]
+"""One member's network as a function of its named inputs, whatever the runtime: name → `[B, ...]` float32."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """What a surrogate says about N points.
+
+    Attributes:
+        mean: Output name → `[N, *shape]` float64, or Ragged of N samples; in the output's unit.
+        std: Standard deviation between members, same shapes and units.
+        lower: Lower end of the calibrated 90 % interval, same shapes and units.
+        upper: Upper end of it.
+        in_domain: `[N]` bool, whether the point lies where the surrogate was trained.
+        members: Output name → one array a member, or empty when they were not kept.
+    """
+
+    mean: dict[str, Values]
+    std: dict[str, Values]
+    lower: dict[str, Values]
+    upper: dict[str, Values]
+    in_domain: NDArray[np.bool_]
+    members: dict[str, list[Values]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number for each sample that says how far a prediction is from the truth.
+
+    Attributes:
+        name: For example `relative_l2`; metrics are named `<name>_median`, `<name>_p95`, `<name>_max`, `<name>_mean`.
+        unit: Unit of the number.
+        how: How it is computed, as half a sentence for the report.
+        per_sample: (truth, prediction) → `[N]` float64.
+        reductions: Which of `median`, `p95`, `max`, `mean` are metrics.
+    """
+
+    name: str
+    unit: str
+    how: str
+    per_sample: Callable[[SampleTable, Prediction], NDArray[np.float64]]
+    reductions: tuple[str, ...] = ("median", "p95", "max")
+
+
+class Transforms(Protocol):
+    """Whatever a family fitted on the training rows (scalers, fronts, bases): arrays and JSON, never pickle."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return named arrays, any shapes."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping of everything that is not an array."""
+        ...
+
+
+class Family(Protocol):
+    """A kind of model. Its instances hold no state: all state is in Options, Transforms and networks."""
+
+    @property
+    def name(self) -> str:
+        """Name in campaign files."""
+        ...
+
+    @property
+    def options_type(self) -> type[BaseModel]:
+        """The strict model of `[model]`, without `family` and `members`."""
+        ...
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """Names of the baselines that make sense for it, of `surrogate.validation.baselines`."""
+        ...
+
+    def measures(self, schema: Schema) -> tuple[Measure, ...]:
+        """Return the measures of this family; the first is the primary one, worst samples are listed by it."""
+        ...
+
+    def fit(self, train: SampleTable, options: BaseModel, seed: int) -> Transforms:
+        """Fit scalers and output transforms on training rows only.
+
+        Raises:
+            DataError: If this family cannot learn from such columns.
+        """
+        ...
+
+    def restore(self, schema: Schema, arrays: Mapping[str, NDArray[Any]], record: Mapping[str, Any]) -> Transforms:
+        """Rebuild transforms from `Transforms.arrays` and `to_json`."""
+        ...
+
+    def build(self, transforms: Transforms, options: BaseModel, seed: int) -> keras.Model:
+        """Return one member's network, initialised by `seed`; its named inputs are keys of `rows`."""
+        ...
+
+    def rows(self, transforms: Transforms, table: SampleTable) -> Rows:
+        """Return the network's inputs and targets for samples with known outputs, float32 `[R, ...]`."""
+        ...
+
+    def row_loss(self, outputs: Mapping[str, tf.Tensor], batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """Return the loss of each row, `[B]` float32, from the network's named outputs; TensorFlow operations only."""
+        ...
+
+    def predict(
+        self, transforms: Transforms, forwards: Sequence[Forward], inputs: Mapping[str, Values]
+    ) -> list[dict[str, Values]]:
+        """Return each member's outputs in physical units: a list over members of name → `[N, *shape]` float64."""
+        ...

@@ -1,0 +1,1 @@
+"""Versions of surrogates with their lineage."""

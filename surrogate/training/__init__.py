@@ -1,0 +1,1 @@
+"""Training as an MPI program of its own."""

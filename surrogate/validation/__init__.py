@@ -1,0 +1,1 @@
+"""Metrics, baselines, gate, verdict and report."""
