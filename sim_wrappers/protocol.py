@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from site_configs.resources import ResourceRequest
 from surrogate.core.outcome import FailureKind
-from surrogate.data.schema import Schema, Values
+from surrogate.core.schema import Schema, Values
 from surrogate.design.space import InputSpace
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from surrogate.data.schema import Column
+from surrogate.core.schema import Column
 
 Point = dict[str, Any]
 """One point: input name → canonical value (float rounded to 12 significant digits, int, or str)."""

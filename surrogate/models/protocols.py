@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surrogate.data.schema import SampleTable, Schema, Values
+from surrogate.core.schema import SampleTable, Schema, Values
 
 if TYPE_CHECKING:
     import keras

@@ -1,0 +1,270 @@
+"""What a dataset's columns are: names, units, dtypes, shapes, bounds, coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surrogate.core.errors import DataError
+from surrogate.core.units import check_unit
+
+Role = Literal["input", "output"]
+RAGGED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """A fixed axis shared by all samples, for example cell centres.
+
+    Attributes:
+        name: Name of the axis; columns refer to it in `dims`.
+        unit: Unit of the values.
+        values: `[L]` float64.
+    """
+
+    name: str
+    unit: str
+    values: tuple[float, ...]
+
+    @property
+    def array(self) -> NDArray[np.float64]:
+        """The values, `[L]` float64."""
+        return np.asarray(self.values, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One named quantity of a sample.
+
+    Attributes:
+        name: Unique among the inputs and outputs of a schema.
+        role: `input` or `output`.
+        unit: Unit of the values; `1` for none.
+        dtype: NumPy dtype string, `float64` unless said otherwise; `str` for categories.
+        shape: Shape of one sample; `()` for a scalar. The first axis may be `RAGGED` (−1): its length differs from
+            sample to sample.
+        dims: Name of each axis of `shape`; a name that is a Coordinate's binds the axis to it. Empty when unnamed.
+        low: Smallest physical value, or None.
+        high: Largest physical value, or None.
+        description: What it is.
+    """
+
+    name: str
+    role: Role
+    unit: str = "1"
+    dtype: str = "float64"
+    shape: tuple[int, ...] = ()
+    dims: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be stored.
+
+        Raises:
+            DataError: If shape and dims disagree, or an axis other than the first is ragged.
+            UnitError: If the unit is unknown.
+        """
+        check_unit(self.unit)
+        if self.dims and len(self.dims) != len(self.shape):
+            raise DataError(f"Column '{self.name}' has {len(self.shape)} axes and {len(self.dims)} names for them.")
+        if RAGGED in self.shape[1:]:
+            raise DataError(f"Column '{self.name}': only the first axis of a sample may be ragged.")
+
+    @property
+    def ragged(self) -> bool:
+        """Whether the length of the first axis differs from sample to sample."""
+        return bool(self.shape) and self.shape[0] == RAGGED
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping."""
+        return {
+            "name": self.name, "role": self.role, "unit": self.unit, "dtype": self.dtype, "shape": list(self.shape),
+            "dims": list(self.dims), "low": self.low, "high": self.high, "description": self.description,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """All columns and coordinates of a simulator's samples.
+
+    Attributes:
+        columns: Inputs and outputs.
+        coordinates: Fixed axes that columns refer to.
+    """
+
+    columns: tuple[Column, ...]
+    coordinates: tuple[Coordinate, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Refuse two columns of one name, and axes that disagree with their coordinate.
+
+        Raises:
+            DataError: In both cases.
+        """
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            raise DataError(f"Two columns have the same name: {sorted(names)}.")
+        lengths = {axis.name: len(axis.values) for axis in self.coordinates}
+        for column in self.columns:
+            for dim, length in zip(column.dims, column.shape, strict=False):
+                if length != RAGGED and lengths.get(dim, length) != length:
+                    raise DataError(
+                        f"Column '{column.name}' has {length} values along '{dim}', and the coordinate has {lengths[dim]}."
+                    )
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The input columns, in order."""
+        return tuple(column for column in self.columns if column.role == "input")
+
+    @property
+    def outputs(self) -> tuple[Column, ...]:
+        """The output columns, in order."""
+        return tuple(column for column in self.columns if column.role == "output")
+
+    def column(self, name: str) -> Column:
+        """Return the column of that name.
+
+        Raises:
+            DataError: If there is none.
+        """
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(f"There is no column '{name}'; there are {[column.name for column in self.columns]}.")
+
+    def coordinate(self, name: str) -> Coordinate | None:
+        """Return the coordinate of that name, or None."""
+        return next((axis for axis in self.coordinates if axis.name == name), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping."""
+        return {
+            "columns": [column.to_json() for column in self.columns],
+            "coordinates": [
+                {"name": axis.name, "unit": axis.unit, "values": list(axis.values)} for axis in self.coordinates
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Schema:
+        """Rebuild a schema from `to_json`.
+
+        Raises:
+            DataError: If the mapping is not one of `to_json`'s.
+        """
+        try:
+            columns = tuple(
+                Column(**{**entry, "shape": tuple(entry["shape"]), "dims": tuple(entry["dims"])})
+                for entry in record["columns"]
+            )
+            axes = tuple(
+                Coordinate(entry["name"], entry["unit"], tuple(float(value) for value in entry["values"]))
+                for entry in record["coordinates"]
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"This is no schema of columns: {error}.") from error
+        return cls(columns, axes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """Arrays whose first axis differs in length, held flat.
+
+    Attributes:
+        data: `[total, ...]`, all samples' rows one after the other.
+        offsets: `[N + 1]` int64; sample i is `data[offsets[i]:offsets[i + 1]]`.
+    """
+
+    data: NDArray[Any]
+    offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Refuse offsets that do not describe the data.
+
+        Raises:
+            DataError: If they do not start at 0, fall, or end elsewhere than the data.
+        """
+        bad = self.offsets.ndim != 1 or len(self.offsets) < 1 or self.offsets[0] != 0
+        if bad or np.any(np.diff(self.offsets) < 0) or self.offsets[-1] != len(self.data):
+            raise DataError("Ragged offsets must start at 0, never fall, and end at the number of rows.")
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> NDArray[Any]:
+        """Return the rows of one sample, `[length, ...]`."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        return self.data[self.offsets[index] : self.offsets[index + 1]]
+
+    def take(self, indices: NDArray[np.int64]) -> Ragged:
+        """Return the samples at `indices`, `[K]`, in that order."""
+        return Ragged.from_list([self[int(index)] for index in indices], like=self.data)
+
+    @classmethod
+    def from_list(cls, arrays: list[NDArray[Any]], like: NDArray[Any] | None = None) -> Ragged:
+        """Join arrays of shape `[length_i, ...]`.
+
+        Args:
+            arrays: One array a sample; their trailing shapes agree.
+            like: Gives dtype and trailing shape when `arrays` is empty.
+        """
+        lengths = np.asarray([len(array) for array in arrays], dtype=np.int64)
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+        if arrays:
+            return cls(np.concatenate(arrays, axis=0), offsets)
+        return cls(like[:0] if like is not None else np.zeros(0), offsets)
+
+
+Values = NDArray[Any] | Ragged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleTable:
+    """Samples in memory, column by column.
+
+    Attributes:
+        schema: Names, units and shapes of the columns.
+        ids: `[N]` str, identity of each sample.
+        groups: `[N]` str, group key of each sample; empty string where a sample is a group of its own.
+        columns: Name → `[N, *shape]`, or Ragged of N samples. String inputs are `[N]` str arrays.
+    """
+
+    schema: Schema
+    ids: tuple[str, ...]
+    groups: tuple[str, ...]
+    columns: dict[str, Values]
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.ids)
+
+    @property
+    def inputs(self) -> dict[str, Values]:
+        """The input columns by name."""
+        return {column.name: self.columns[column.name] for column in self.schema.inputs}
+
+    @property
+    def outputs(self) -> dict[str, Values]:
+        """The output columns by name."""
+        return {column.name: self.columns[column.name] for column in self.schema.outputs}
+
+    def take(self, indices: NDArray[np.int64]) -> SampleTable:
+        """Return the samples at `indices`, `[K]` int, in that order."""
+        picked = {
+            name: values.take(indices) if isinstance(values, Ragged) else values[indices]
+            for name, values in self.columns.items()
+        }
+        rows = [int(index) for index in indices]
+        return SampleTable(
+            self.schema, tuple(self.ids[row] for row in rows), tuple(self.groups[row] for row in rows), picked
+        )
