@@ -46,8 +46,8 @@ class ResourceRequest:
                 raise ResourceError(f"'{name}' must be a whole number of at least 0, and {value!r} was given.")
         if self.nodes * self.ranks_per_node != self.ranks:
             raise ResourceError(
-                f"{self.nodes} nodes × {self.ranks_per_node} ranks a node are {self.nodes * self.ranks_per_node} ranks, "
-                f"and {self.ranks} ranks were asked for. Change one of the three numbers."
+                f"{self.nodes} nodes × {self.ranks_per_node} ranks a node are "
+                f"{self.nodes * self.ranks_per_node} ranks, and {self.ranks} ranks were asked for. Change one of the three numbers."
             )
 
     @classmethod

@@ -115,7 +115,8 @@ class Schema:
             for dim, length in zip(column.dims, column.shape, strict=False):
                 if length != RAGGED and lengths.get(dim, length) != length:
                     raise DataError(
-                        f"Column '{column.name}' has {length} values along '{dim}', and the coordinate has {lengths[dim]}."
+                        f"Column '{column.name}' has {length} values along '{dim}', "
+                        f"and the coordinate has {lengths[dim]}."
                     )
 
     @property

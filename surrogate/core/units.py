@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surrogate.core.errors import UnitError
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def _registry() -> pint.UnitRegistry:
+def _registry() -> pint.UnitRegistry[Any]:
     import pint
 
     return pint.UnitRegistry()
