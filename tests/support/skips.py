@@ -1,0 +1,23 @@
+"""In continuous integration a skipped test is a failed one, unless what it wants cannot be installed there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+# Data that is not part of the repository, and rival programs that live in an environment of their own.
+EXCUSED = ("SURROGATE_TEST_DATA", "peer")
+
+
+def in_ci(environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether this is a run of continuous integration."""
+    return environment.get("CI", "").lower() in {"1", "true", "yes"}
+
+
+def verdict_on_skip(reason: str) -> str | None:
+    """Return why a skip with this reason is a failure, or None when it is excused."""
+    if any(word in reason for word in EXCUSED):
+        return None
+    return (
+        f"In continuous integration nothing is skipped, and this was: {reason} `make ci-deps` must bring what it needs."
+    )
