@@ -18,6 +18,5 @@ def verdict_on_skip(reason: str) -> str | None:
     """Return why a skip with this reason is a failure, or None when it is excused."""
     if any(word in reason for word in EXCUSED):
         return None
-    return (
-        f"In continuous integration nothing is skipped, and this was: {reason} `make ci-deps` must bring what it needs."
-    )
+    cause = reason.removeprefix("Skipped: ")
+    return f"Nothing may be skipped in continuous integration, and this was: {cause} `make ci-deps` must bring it."

@@ -38,7 +38,9 @@ def test_a_child_is_seen_and_ended(tag):
 
 def test_an_orphan_in_its_own_session_is_seen(tag):
     before = snapshot(tag, [])
-    script = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=-3, stderr=-3).pid)"
+    script = (
+        "import subprocess as s, sys; print(s.Popen(sys.argv[1:], start_new_session=True, stdout=-3, stderr=-3).pid)"
+    )
     out = subprocess.run([sys.executable, "-c", script, *SLEEP], capture_output=True, text=True, check=True)
     found = leftovers(tag, [], before, grace_s=0)
     end(found)
