@@ -1,0 +1,7 @@
+"""`python -m workflows.cli` is the same as `surrogate`."""
+
+import sys
+
+from workflows.cli import main
+
+sys.exit(main())

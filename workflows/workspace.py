@@ -1,0 +1,98 @@
+"""Where everything of a campaign lies in its working directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from surrogate.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The working directory of one campaign.
+
+    Attributes:
+        root: Absolute path of the directory.
+    """
+
+    root: Path
+
+    @property
+    def campaign_file(self) -> Path:
+        """The campaign as it was given."""
+        return self.root / "campaign.toml"
+
+    @property
+    def facts_file(self) -> Path:
+        """Which campaign this is, on which site it ran last."""
+        return self.root / "workspace.json"
+
+    @property
+    def journal(self) -> Path:
+        """Folder of the journal."""
+        return self.root / "journal"
+
+    @property
+    def lock(self) -> Path:
+        """The lease of the one writer."""
+        return self.root / "lock"
+
+    @property
+    def runs(self) -> Path:
+        """Folder of the run folders."""
+        return self.root / "runs"
+
+    @property
+    def dataset(self) -> Path:
+        """Folder of the dataset."""
+        return self.root / "dataset"
+
+    @property
+    def card(self) -> Path:
+        """The data card."""
+        return self.dataset / "card.json"
+
+    @property
+    def training(self) -> Path:
+        """Folder of the training jobs."""
+        return self.root / "training"
+
+    @property
+    def verdict(self) -> Path:
+        """The verdict of the last validation."""
+        return self.root / "verdict.json"
+
+    @property
+    def report(self) -> Path:
+        """The report of the last validation."""
+        return self.root / "report.html"
+
+    @property
+    def logs(self) -> Path:
+        """Folder of logs."""
+        return self.root / "logs"
+
+    @property
+    def driver_log(self) -> Path:
+        """Log of the driver."""
+        return self.logs / "driver.log"
+
+    @classmethod
+    def open(cls, root: Path) -> Workspace:
+        """Return the workspace of an existing campaign.
+
+        Args:
+            root: The working directory.
+
+        Raises:
+            ConfigError: If no campaign lives there.
+        """
+        space = cls(root.resolve())
+        if not space.campaign_file.is_file() or not space.facts_file.is_file():
+            raise ConfigError(
+                f"{root} is not the working directory of a campaign: it has no "
+                f"{'campaign.toml' if not space.campaign_file.is_file() else 'workspace.json'}. "
+                "Give the folder that `surrogate run … --workdir` named."
+            )
+        return space
