@@ -48,7 +48,7 @@ def canonical(value: Any) -> Any:
     if isinstance(value, np.generic):
         return canonical(value.item())
     if isinstance(value, np.ndarray):
-        return [canonical(item) for item in value.tolist()]
+        return canonical(value.tolist())
     if isinstance(value, Mapping):
         return {str(key): canonical(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, list | tuple):
@@ -85,6 +85,27 @@ def sample_id(run: str, index: int) -> str:
     return digest("sample", run, index)[:32]
 
 
+def point_hash(inputs: Mapping[str, Any]) -> str:
+    """Return the identity of a point (hex, 64 characters), whatever simulator is asked.
+
+    Args:
+        inputs: The point, already canonical.
+    """
+    return digest("point", inputs)
+
+
+def split_position(salt: str, group: str | None, point: str) -> float:
+    """Return the number in [0, 1) that places a point, from its hash; see `split_key`.
+
+    Args:
+        salt: The campaign's salt.
+        group: Group key, or None or an empty text when every point is a group of its own.
+        point: The point's `point_hash`; used when there is no group.
+    """
+    key = digest("split", salt, "group", group) if group else digest("split", salt, "point", point)
+    return int(key[:13], 16) / 16**13
+
+
 def split_key(salt: str, group: str | None, inputs: Mapping[str, Any]) -> float:
     """Return the number in [0, 1) that places a point in train, tune or holdout.
 
@@ -93,11 +114,10 @@ def split_key(salt: str, group: str | None, inputs: Mapping[str, Any]) -> float:
 
     Args:
         salt: The campaign's salt.
-        group: Group key, or None when every point is a group of its own.
-        inputs: The point, already canonical; used when `group` is None.
+        group: Group key, or None or an empty text when every point is a group of its own.
+        inputs: The point, already canonical; used when there is no group.
     """
-    key = digest("split", salt, group if group is not None else inputs)
-    return int(key[:13], 16) / 16**13
+    return split_position(salt, group, "" if group else point_hash(inputs))
 
 
 def content_hash(arrays: Mapping[str, np.ndarray]) -> str:

@@ -33,6 +33,7 @@ class FailureKind(StrEnum):
     OUTPUT_UNREADABLE = "output_unreadable"
     NOT_FINITE = "not_finite"
     WRONG_SHAPE = "wrong_shape"
+    WRONG_INPUTS = "wrong_inputs"
     OUT_OF_BOUNDS = "out_of_bounds"
     NOT_PHYSICAL = "not_physical"
 
@@ -43,7 +44,7 @@ class FailureKind(StrEnum):
 
 
 _INFRASTRUCTURE = ("NODE_LOST", "WALLTIME", "PREEMPTED", "LAUNCHER", "DISK_FULL", "INTERRUPTED")
-_PHYSICS = ("NOT_FINITE", "WRONG_SHAPE", "OUT_OF_BOUNDS", "NOT_PHYSICAL")
+_PHYSICS = ("NOT_FINITE", "WRONG_SHAPE", "WRONG_INPUTS", "OUT_OF_BOUNDS", "NOT_PHYSICAL")
 _BUDGETS = {
     kind: Budget.INFRASTRUCTURE
     if kind.name in _INFRASTRUCTURE

@@ -1,0 +1,240 @@
+"""Admission: the checks that a run's file passes before it may be learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surrogate.core.errors import SurrogateError
+from surrogate.core.identity import canonical
+from surrogate.core.outcome import FailureKind
+from surrogate.core.schema import RAGGED, Column, Coordinate, Ragged, Schema, Values
+from surrogate.data.columns import length
+from surrogate.data.run_file import RunFile, read_run_file
+from surrogate.data.samples import content_hashes
+
+PhysicsCheck = Callable[[RunFile], str | None]
+"""A simulator's own check: returns None, or a sentence that says what is not physical, where, and what was expected."""
+
+Finding = tuple[FailureKind, str]
+ROUNDING = 1e-12
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What admission says about a run file.
+
+    Attributes:
+        ok: Whether its samples may be learned from.
+        samples: Number of samples in it; 0 when it could not be read.
+        kind: What is wrong first of all, or None.
+        reason: Sentences that say what is wrong; empty when nothing is.
+        content: Content hash of each sample (hex, 64 characters); empty when not admitted.
+    """
+
+    ok: bool
+    samples: int
+    kind: FailureKind | None
+    reason: str
+    content: tuple[str, ...]
+
+
+def admit(
+    path: Path,
+    schema: Schema,
+    *,
+    expected_inputs: Mapping[str, Any] | None = None,
+    checks: Sequence[PhysicsCheck] = (),
+) -> Admission:
+    """Judge a run file. Bad data is an answer here, never an exception.
+
+    Args:
+        path: The run file.
+        schema: The inputs and outputs that were declared, with their bounds.
+        expected_inputs: Input name → canonical value that was asked for; inputs that the run itself varies from
+            sample to sample are left out.
+        checks: A simulator's own checks, called only when everything else is as declared.
+    """
+    try:
+        run = read_run_file(path)
+    except SurrogateError as error:
+        kind = FailureKind.OUTPUT_UNREADABLE if path.exists() else FailureKind.OUTPUT_MISSING
+        return Admission(False, 0, kind, str(error), ())
+    findings = list(_structure(run, schema))
+    if not findings:
+        findings = list(_values(run, schema)) + list(_inputs(run, schema, expected_inputs or {}))
+    if not findings:
+        findings = [finding for check in checks for finding in _physics(run, check)]
+    if findings:
+        return Admission(False, run.samples, findings[0][0], _summary(findings), ())
+    return Admission(True, run.samples, None, "", content_hashes(schema, run.columns, run.samples))
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    reason = " ".join(sentence for _, sentence in findings[:_SHOWN])
+    more = len(findings) - _SHOWN
+    return f"{reason} There are {more} more findings of this sort." if more > 0 else reason
+
+
+def _structure(run: RunFile, schema: Schema) -> Iterator[Finding]:
+    """Compare names, units, dtypes, shapes, rows and coordinates with what was declared."""
+    if run.samples == 0:
+        yield FailureKind.OUTPUT_MISSING, "The run file holds no sample; at least one is expected."
+    found = {column.name: column for column in run.schema.columns}
+    for column in schema.columns:
+        if column.name not in found:
+            yield (
+                FailureKind.OUTPUT_MISSING,
+                f"The {column.role} '{column.name}' is missing; the file has {sorted(found)}.",
+            )
+            continue
+        yield from _column_type(column, found[column.name])
+        rows = length(run.columns[column.name])
+        if rows != run.samples:
+            sentence = f"Column '{column.name}' has {rows} rows; {run.samples} are expected, one for each sample."
+            yield FailureKind.WRONG_SHAPE, sentence
+    declared = {column.name for column in schema.columns}
+    for name in found:
+        if name not in declared:
+            yield FailureKind.WRONG_SHAPE, f"Column '{name}' was found; the schema declares {sorted(declared)} only."
+    if len(run.groups) != run.samples:
+        yield FailureKind.WRONG_SHAPE, f"{len(run.groups)} group keys were found; {run.samples} are expected."
+    for axis in schema.coordinates:
+        yield from _axis(axis, run.schema.coordinate(axis.name))
+
+
+def _column_type(wanted: Column, found: Column) -> Iterator[Finding]:
+    name = f"Column '{wanted.name}'"
+    if found.role != wanted.role:
+        yield FailureKind.WRONG_SHAPE, f"{name} was found among the {found.role}s; it is declared as {wanted.role}."
+    if not same_dtype(found.dtype, wanted.dtype):
+        yield FailureKind.WRONG_SHAPE, f"{name} has the dtype {found.dtype}; {wanted.dtype} is expected."
+    if found.shape != wanted.shape:
+        sentence = (
+            f"{name} has the shape {shape_text(found.shape)} in a sample; {shape_text(wanted.shape)} is expected."
+        )
+        yield FailureKind.WRONG_SHAPE, sentence
+    if found.unit != wanted.unit:
+        yield FailureKind.WRONG_SHAPE, f"{name} is in '{found.unit}'; '{wanted.unit}' is expected."
+
+
+def same_dtype(first: str, second: str) -> bool:
+    """Return whether two dtype names mean the same type."""
+    if "str" in (first, second):
+        return first == second
+    return np.dtype(first) == np.dtype(second)
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """Return a shape for a sentence, such as `[any, 3]`, or `a single value`."""
+    if not shape:
+        return "of a single value"
+    return "[" + ", ".join("any" if axis == RAGGED else str(axis) for axis in shape) + "]"
+
+
+def _axis(wanted: Coordinate, found: Coordinate | None) -> Iterator[Finding]:
+    name = f"Coordinate '{wanted.name}'"
+    if found is None:
+        yield FailureKind.OUTPUT_MISSING, f"{name} is missing."
+    elif found.unit != wanted.unit:
+        yield FailureKind.WRONG_SHAPE, f"{name} is in '{found.unit}'; '{wanted.unit}' is expected."
+    elif len(found.values) != len(wanted.values):
+        sentence = f"{name} has {len(found.values)} values; {len(wanted.values)} are expected."
+        yield FailureKind.WRONG_SHAPE, sentence
+    elif not np.allclose(found.array, wanted.array, rtol=ROUNDING, atol=0.0):
+        place = int(np.argmax(np.abs(found.array - wanted.array)))
+        sentence = f"{name} is {found.values[place]} at [{place}]; {wanted.values[place]} is expected."
+        yield FailureKind.WRONG_SHAPE, sentence
+
+
+def _values(run: RunFile, schema: Schema) -> Iterator[Finding]:
+    """Find numbers that are not finite, or out of the declared bounds."""
+    for column in schema.columns:
+        values = run.columns[column.name]
+        data = values.data if isinstance(values, Ragged) else values
+        if data.dtype.kind in "fc":
+            bad = ~np.isfinite(data)
+            if bad.any():
+                sentence = _bad_value(column, values, bad, "only finite numbers are expected")
+                yield FailureKind.NOT_FINITE, sentence
+                continue
+        if data.dtype.kind in "iuf":
+            yield from _bounds(column, values, data)
+
+
+def _bounds(column: Column, values: Values, data: NDArray[Any]) -> Iterator[Finding]:
+    """Compare with the bounds; a rounding of the last digits of a bound is none of physics' business."""
+    low, high = column.low, column.high
+    width = high - low if low is not None and high is not None else abs(low if low is not None else high or 0.0)
+    slack = ROUNDING * width
+    if low is not None and (bad := data < low - slack).any():
+        sentence = _bad_value(column, values, bad, f"at least {low:g} is expected")
+        yield FailureKind.OUT_OF_BOUNDS, sentence
+    if high is not None and (bad := data > high + slack).any():
+        sentence = _bad_value(column, values, bad, f"at most {high:g} is expected")
+        yield FailureKind.OUT_OF_BOUNDS, sentence
+
+
+def _bad_value(column: Column, values: Values, bad: NDArray[np.bool_], expected: str) -> str:
+    place = tuple(int(axis) for axis in np.argwhere(bad)[0])
+    data = values.data if isinstance(values, Ragged) else values
+    value = data[place]
+    if isinstance(values, Ragged):
+        sample = int(np.searchsorted(values.offsets, place[0], side="right")) - 1
+        place = (sample, place[0] - int(values.offsets[sample]), *place[1:])
+    where = f" at {list(place[1:])}" if len(place) > 1 else ""
+    unit = "" if column.unit == "1" else f" {column.unit}"
+    count = int(bad.sum())
+    others = f" ({count} such values)" if count > 1 else ""
+    return f"Column '{column.name}' of sample {place[0]} is {value:.6g}{unit}{where}{others}; {expected}."
+
+
+def _inputs(run: RunFile, schema: Schema, expected: Mapping[str, Any]) -> Iterator[Finding]:
+    """Compare the stored inputs with those that were asked for."""
+    inputs = {column.name: column for column in schema.inputs}
+    for name, wanted in expected.items():
+        if name not in inputs:
+            yield FailureKind.WRONG_INPUTS, f"The request has an input '{name}'; the schema has {sorted(inputs)}."
+            continue
+        target = _stored_form(wanted, inputs[name])
+        values = run.columns[name]
+        for sample in range(run.samples):
+            found = canonical(np.asarray(values[sample]))
+            if found != target:
+                yield (
+                    FailureKind.WRONG_INPUTS,
+                    f"Input '{name}' of sample {sample} is {_short(found)}; {_short(target)} was asked for.",
+                )
+                break
+
+
+def _stored_form(value: Any, column: Column) -> Any:
+    """Return a canonical value as it looks after it was stored in the column's dtype."""
+    if column.dtype == "str":
+        return canonical(np.asarray(value))
+    try:
+        return canonical(np.asarray(value).astype(column.dtype))
+    except (TypeError, ValueError):
+        return canonical(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _physics(run: RunFile, check: PhysicsCheck) -> Iterator[Finding]:
+    """Call one of the simulator's own checks; what it cannot compute is a finding, too."""
+    try:
+        sentence = check(run)
+    except (ArithmeticError, LookupError, TypeError, ValueError, SurrogateError) as error:
+        name = getattr(check, "__name__", type(check).__name__)
+        sentence = f"The check '{name}' could not be computed: {type(error).__name__}: {error}."
+    if sentence:
+        yield FailureKind.NOT_PHYSICAL, sentence
