@@ -37,17 +37,13 @@ class ResourceRequest:
             ResourceError: If one is not a positive integer, or they disagree.
         """
         for name in ("nodes", "ranks_per_node", "ranks", "cores_per_rank", "walltime_s"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ResourceError(f"'{name}' must be a whole number of at least 1, and {value!r} was given.")
+            _whole(name, getattr(self, name), 1)
         for name in ("gpus_per_rank", "memory_per_rank_mib"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ResourceError(f"'{name}' must be a whole number of at least 0, and {value!r} was given.")
+            _whole(name, getattr(self, name), 0)
         if self.nodes * self.ranks_per_node != self.ranks:
             raise ResourceError(
-                f"{self.nodes} nodes × {self.ranks_per_node} ranks a node are "
-                f"{self.nodes * self.ranks_per_node} ranks, and {self.ranks} ranks were asked for. Change one of the three numbers."
+                f"{self.nodes} nodes × {self.ranks_per_node} ranks a node are {self.nodes * self.ranks_per_node} "
+                f"ranks, and {self.ranks} ranks were asked for. Change one of the three numbers."
             )
 
     @classmethod
@@ -63,19 +59,23 @@ class ResourceRequest:
             **rest: The other attributes.
 
         Raises:
-            ResourceError: If they do not divide.
+            ResourceError: If one is no positive integer, or they do not divide.
         """
+        given = {"nodes": nodes, "ranks_per_node": ranks_per_node, "ranks": ranks}
+        for name, value in given.items():
+            if value is not None:
+                _whole(name, value, 1)
         if ranks is None:
             nodes, ranks_per_node = nodes or 1, ranks_per_node or 1
             return cls(nodes, ranks_per_node, nodes * ranks_per_node, **rest)
         if nodes is None:
-            nodes = ranks // ranks_per_node if ranks_per_node else 1
+            nodes = max(1, ranks // ranks_per_node) if ranks_per_node else 1
         if ranks_per_node is None:
-            ranks_per_node = ranks // nodes if nodes > 0 else ranks
+            ranks_per_node = max(1, ranks // nodes)
         if nodes * ranks_per_node != ranks:
             raise ResourceError(
-                f"{ranks} ranks do not divide over {max(nodes, 1)} nodes with {ranks_per_node} ranks a node. "
-                "Ask for nodes × ranks_per_node = ranks."
+                f"{ranks} ranks do not divide over {nodes} node{'' if nodes == 1 else 's'} with {ranks_per_node} ranks "
+                "a node. Ask for nodes × ranks_per_node = ranks."
             )
         return cls(nodes, ranks_per_node, ranks, **rest)
 
@@ -83,3 +83,9 @@ class ResourceRequest:
     def cores_per_node(self) -> int:
         """Cores used on each node."""
         return self.ranks_per_node * self.cores_per_rank
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ResourceError(f"'{name}' must be a whole number of at least {least}, and {value!r} was given.")
