@@ -124,6 +124,14 @@ class Simulator(Protocol):
         """
         ...
 
+    def identity_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the complete options that decide the result: these enter the run id, the others do not.
+
+        Args:
+            options: As `check_options` returned them.
+        """
+        ...
+
     def default_space(self, options: Mapping[str, Any]) -> InputSpace | None:
         """Return the space that the code is meant for, or None when only the campaign can say."""
         ...
