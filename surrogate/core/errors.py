@@ -16,6 +16,7 @@ Every message is made of sentences: what was asked, what was found, what to do n
     ├── SimulationError            a run failed; carries the Failure's kind
     ├── TrainingError              training could not go on
     ├── LockError                  somebody else holds the campaign
+    ├── StorageError               a disk is full, or refuses to be written
     ├── SiteError                  scheduler, launcher or environment of a site misbehaved
     └── Interrupted                stopped on request; exit code 130
 """
@@ -79,8 +80,7 @@ class MissingExtraError(SurrogateError):
             extra: Name of the extra that brings it.
         """
         super().__init__(
-            f"{what} needs packages that are not installed. "
-            f"Install them with: pip install 'surrogate-hpc[{extra}]'"
+            f"{what} needs packages that are not installed. Install them with: pip install 'surrogate-hpc[{extra}]'"
         )
 
 
@@ -112,6 +112,10 @@ class TrainingError(SurrogateError):
 
 class LockError(SurrogateError):
     """The campaign is held by somebody else, or the hold was lost."""
+
+
+class StorageError(SurrogateError):
+    """A disk is full, or refuses to be written."""
 
 
 class SiteError(SurrogateError):
