@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +14,32 @@ from surrogate.core.units import check_unit
 
 Role = Literal["input", "output"]
 RAGGED = -1
+
+
+def _check_name(name: str, what: str) -> None:
+    """Refuse a name that cannot be one in a file.
+
+    Raises:
+        DataError: If it is empty, a dot, or has a slash or a control character in it.
+    """
+    if name in ("", ".", "..") or "/" in name or any(ord(letter) < 32 for letter in name):
+        raise DataError(f"{name!r} cannot be the name of a {what}: use letters, digits, '_', '-' or spaces.")
+
+
+def _check_dtype(name: str, dtype: str) -> None:
+    """Refuse a dtype that is neither numbers, truth values nor `str`.
+
+    Raises:
+        DataError: If it is not.
+    """
+    try:
+        known = dtype == "str" or np.dtype(dtype).kind in "biufc"
+    except TypeError:
+        known = False
+    if not known:
+        raise DataError(
+            f"Column '{name}' has the dtype '{dtype}'; use a NumPy name such as 'float64', 'int64', or 'str'."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +55,16 @@ class Coordinate:
     name: str
     unit: str
     values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be stored.
+
+        Raises:
+            DataError: If the name cannot be one in a file.
+            UnitError: If the unit is unknown.
+        """
+        check_unit(self.unit)
+        _check_name(self.name, "coordinate")
 
     @property
     def array(self) -> NDArray[np.float64]:
@@ -67,10 +103,15 @@ class Column:
         """Refuse what cannot be stored.
 
         Raises:
-            DataError: If shape and dims disagree, or an axis other than the first is ragged.
+            DataError: If the name or dtype cannot be stored, shape and dims disagree, or an axis other than the first
+                is ragged.
             UnitError: If the unit is unknown.
         """
         check_unit(self.unit)
+        _check_name(self.name, "column")
+        _check_dtype(self.name, self.dtype)
+        if any(length < 0 for length in self.shape[int(self.ragged) :] if length != RAGGED):
+            raise DataError(f"Column '{self.name}' has the shape {list(self.shape)}; lengths cannot be negative.")
         if self.dims and len(self.dims) != len(self.shape):
             raise DataError(f"Column '{self.name}' has {len(self.shape)} axes and {len(self.dims)} names for them.")
         if RAGGED in self.shape[1:]:
@@ -209,7 +250,18 @@ class Ragged:
 
     def take(self, indices: NDArray[np.int64]) -> Ragged:
         """Return the samples at `indices`, `[K]`, in that order."""
-        return Ragged.from_list([self[int(index)] for index in indices], like=self.data)
+        starts, lengths = self.offsets[:-1][indices], np.diff(self.offsets)[indices]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+        rows = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1], dtype=np.int64)
+        return Ragged(self.data[rows], offsets)
+
+    @classmethod
+    def join(cls, parts: Sequence[Ragged]) -> Ragged:
+        """Put the samples of several Raggeds one after the other; at least one is needed."""
+        shifts = np.cumsum([0, *(len(part.data) for part in parts[:-1])])
+        offsets = [part.offsets[1:] + shift for part, shift in zip(parts, shifts, strict=True)]
+        data = np.concatenate([part.data for part in parts])
+        return cls(data, np.concatenate([np.zeros(1, np.int64), *offsets]))
 
     @classmethod
     def from_list(cls, arrays: list[NDArray[Any]], like: NDArray[Any] | None = None) -> Ragged:

@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from surrogate.core.errors import SurrogateError
 from surrogate.core.identity import canonical
 from surrogate.core.outcome import FailureKind
-from surrogate.core.schema import RAGGED, Column, Coordinate, Ragged, Schema, Values
-from surrogate.data.columns import length
+from surrogate.core.schema import Column, Ragged, Schema, Values
+from surrogate.data.conform import ROUNDING, Finding, structure
 from surrogate.data.run_file import RunFile, read_run_file
 from surrogate.data.samples import content_hashes
 
 PhysicsCheck = Callable[[RunFile], str | None]
 """A simulator's own check: returns None, or a sentence that says what is not physical, where, and what was expected."""
 
-Finding = tuple[FailureKind, str]
-ROUNDING = 1e-12
 _SHOWN = 4
 
 
@@ -66,7 +64,7 @@ def admit(
     except SurrogateError as error:
         kind = FailureKind.OUTPUT_UNREADABLE if path.exists() else FailureKind.OUTPUT_MISSING
         return Admission(False, 0, kind, str(error), ())
-    findings = list(_structure(run, schema))
+    findings = list(structure(run, schema))
     if not findings:
         findings = list(_values(run, schema)) + list(_inputs(run, schema, expected_inputs or {}))
     if not findings:
@@ -79,78 +77,7 @@ def admit(
 def _summary(findings: Sequence[Finding]) -> str:
     reason = " ".join(sentence for _, sentence in findings[:_SHOWN])
     more = len(findings) - _SHOWN
-    return f"{reason} There are {more} more findings of this sort." if more > 0 else reason
-
-
-def _structure(run: RunFile, schema: Schema) -> Iterator[Finding]:
-    """Compare names, units, dtypes, shapes, rows and coordinates with what was declared."""
-    if run.samples == 0:
-        yield FailureKind.OUTPUT_MISSING, "The run file holds no sample; at least one is expected."
-    found = {column.name: column for column in run.schema.columns}
-    for column in schema.columns:
-        if column.name not in found:
-            yield (
-                FailureKind.OUTPUT_MISSING,
-                f"The {column.role} '{column.name}' is missing; the file has {sorted(found)}.",
-            )
-            continue
-        yield from _column_type(column, found[column.name])
-        rows = length(run.columns[column.name])
-        if rows != run.samples:
-            sentence = f"Column '{column.name}' has {rows} rows; {run.samples} are expected, one for each sample."
-            yield FailureKind.WRONG_SHAPE, sentence
-    declared = {column.name for column in schema.columns}
-    for name in found:
-        if name not in declared:
-            yield FailureKind.WRONG_SHAPE, f"Column '{name}' was found; the schema declares {sorted(declared)} only."
-    if len(run.groups) != run.samples:
-        yield FailureKind.WRONG_SHAPE, f"{len(run.groups)} group keys were found; {run.samples} are expected."
-    for axis in schema.coordinates:
-        yield from _axis(axis, run.schema.coordinate(axis.name))
-
-
-def _column_type(wanted: Column, found: Column) -> Iterator[Finding]:
-    name = f"Column '{wanted.name}'"
-    if found.role != wanted.role:
-        yield FailureKind.WRONG_SHAPE, f"{name} was found among the {found.role}s; it is declared as {wanted.role}."
-    if not same_dtype(found.dtype, wanted.dtype):
-        yield FailureKind.WRONG_SHAPE, f"{name} has the dtype {found.dtype}; {wanted.dtype} is expected."
-    if found.shape != wanted.shape:
-        sentence = (
-            f"{name} has the shape {shape_text(found.shape)} in a sample; {shape_text(wanted.shape)} is expected."
-        )
-        yield FailureKind.WRONG_SHAPE, sentence
-    if found.unit != wanted.unit:
-        yield FailureKind.WRONG_SHAPE, f"{name} is in '{found.unit}'; '{wanted.unit}' is expected."
-
-
-def same_dtype(first: str, second: str) -> bool:
-    """Return whether two dtype names mean the same type."""
-    if "str" in (first, second):
-        return first == second
-    return np.dtype(first) == np.dtype(second)
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """Return a shape for a sentence, such as `[any, 3]`, or `a single value`."""
-    if not shape:
-        return "of a single value"
-    return "[" + ", ".join("any" if axis == RAGGED else str(axis) for axis in shape) + "]"
-
-
-def _axis(wanted: Coordinate, found: Coordinate | None) -> Iterator[Finding]:
-    name = f"Coordinate '{wanted.name}'"
-    if found is None:
-        yield FailureKind.OUTPUT_MISSING, f"{name} is missing."
-    elif found.unit != wanted.unit:
-        yield FailureKind.WRONG_SHAPE, f"{name} is in '{found.unit}'; '{wanted.unit}' is expected."
-    elif len(found.values) != len(wanted.values):
-        sentence = f"{name} has {len(found.values)} values; {len(wanted.values)} are expected."
-        yield FailureKind.WRONG_SHAPE, sentence
-    elif not np.allclose(found.array, wanted.array, rtol=ROUNDING, atol=0.0):
-        place = int(np.argmax(np.abs(found.array - wanted.array)))
-        sentence = f"{name} is {found.values[place]} at [{place}]; {wanted.values[place]} is expected."
-        yield FailureKind.WRONG_SHAPE, sentence
+    return f"{reason} There is more of this sort: {more} further findings." if more > 0 else reason
 
 
 def _values(run: RunFile, schema: Schema) -> Iterator[Finding]:

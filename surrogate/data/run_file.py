@@ -19,7 +19,6 @@ from typing import Any
 import h5py
 import numpy as np
 
-from surrogate.core.errors import DataError
 from surrogate.core.files import atomic_path
 from surrogate.core.schema import Schema, Values
 from surrogate.data.columns import (
@@ -36,7 +35,7 @@ from surrogate.data.sealed import open_sealed, read_seal, sealed_bytes
 
 KIND = "run"
 FORMAT_VERSION = 1
-WAY_OUT = "Remove it and resume the campaign: the run is executed again."
+WAY_OUT = "Remove what is left of it and resume the campaign: the run is executed again."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,16 +149,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(entry) for entry in value]
     return str(value)
-
-
-def require_rows(samples: int, columns: Mapping[str, Values], groups: Sequence[str]) -> None:
-    """Refuse columns or groups that do not have one row for each sample.
-
-    Raises:
-        DataError: Naming what differs.
-    """
-    for name, values in columns.items():
-        if length(values) != samples:
-            raise DataError(f"Column '{name}' has {length(values)} rows, and there are {samples} samples.")
-    if len(groups) != samples:
-        raise DataError(f"There are {len(groups)} group keys, and {samples} samples.")
