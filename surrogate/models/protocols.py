@@ -22,6 +22,9 @@ Rows = dict[str, NDArray[Any]]
 Forward = Callable[[Rows], dict[str, NDArray[Any]]]
 """One member's network as a function of its named inputs, whatever the runtime: name → `[B, ...]` float32."""
 
+Network = Callable[[Mapping[str, "tf.Tensor"]], dict[str, "tf.Tensor"]]
+"""One member's network while it is trained: rows → its named outputs, differentiable."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
@@ -44,12 +47,21 @@ class Prediction:
     members: dict[str, list[Values]] = field(default_factory=dict)
 
 
+_REDUCTIONS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
+    "median": np.median,
+    "p95": lambda values: np.quantile(values, 0.95),
+    "max": np.max,
+    "mean": np.mean,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A number for each sample that says how far a prediction is from the truth.
 
     Attributes:
         name: For example `relative_l2`; metrics are named `<name>_median`, `<name>_p95`, `<name>_max`, `<name>_mean`.
+            A measure of which only the mean counts gives one metric that bears its own name, for example `coverage_90`.
         unit: Unit of the number.
         how: How it is computed, as half a sentence for the report.
         per_sample: (truth, prediction) → `[N]` float64.
@@ -61,6 +73,23 @@ class Measure:
     how: str
     per_sample: Callable[[SampleTable, Prediction], NDArray[np.float64]]
     reductions: tuple[str, ...] = ("median", "p95", "max")
+
+    def metric_names(self) -> dict[str, str]:
+        """Return reduction → name of its metric."""
+        if self.reductions == ("mean",):
+            return {"mean": self.name}
+        return {reduction: f"{self.name}_{reduction}" for reduction in self.reductions}
+
+    def metrics(self, values: NDArray[np.float64]) -> dict[str, float]:
+        """Reduce what `per_sample` gave.
+
+        Args:
+            values: `[N]` numbers, N ≥ 1.
+
+        Returns:
+            Metric name → value; NaN where a value is NaN.
+        """
+        return {name: float(_REDUCTIONS[reduction](values)) for reduction, name in self.metric_names().items()}
 
 
 class Transforms(Protocol):
@@ -117,8 +146,17 @@ class Family(Protocol):
         """Return the network's inputs and targets for samples with known outputs, float32 `[R, ...]`."""
         ...
 
-    def row_loss(self, outputs: Mapping[str, tf.Tensor], batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
-        """Return the loss of each row, `[B]` float32, from the network's named outputs; TensorFlow operations only."""
+    def loss(self, transforms: Transforms, network: Network, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
+        """Return the loss of each row, `[B]` float32; TensorFlow operations only, no Python side effects.
+
+        The network is handed over, and not its outputs, so that a family may also ask for derivatives with respect to
+        the inputs.
+
+        Args:
+            transforms: What `fit` gave.
+            network: One member's network.
+            batch: The rows of one batch, name → `[B, ...]`, as `rows` gave them.
+        """
         ...
 
     def predict(
