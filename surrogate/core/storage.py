@@ -1,0 +1,24 @@
+"""The sentence for a disk that is full or refuses."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+from surrogate.core.errors import StorageError
+
+
+def storage_error(path: Path, error: OSError, doing: str = "written") -> StorageError:
+    """Return the error to raise when the system refused.
+
+    Args:
+        path: What was being written.
+        error: What the system said.
+        doing: What was being done to it, as a participle.
+    """
+    kept = "What was recorded before is kept."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        full = "the disk is full" if error.errno == errno.ENOSPC else "your quota of disk space is used up"
+        return StorageError(f"{path} could not be {doing}: {full}. {kept} Make room, then resume.")
+    said = error.strerror or str(error)
+    return StorageError(f"{path} could not be {doing}: the system says '{said}'. {kept} Mend that, then resume.")
