@@ -2,8 +2,8 @@
 
 A point lies in the domain when (1) every coordinate of it in the unit cube is within [0, 1], and (2) its nearest
 training point is no farther than the 0.99 quantile of the distances that the training points have to their own nearest
-neighbour (leave-one-out). A point that was drawn like the training points passes in about 99 of 100 cases; one in a hole
-that failed runs left does not.
+neighbour (leave-one-out). A point that was drawn like the training points passes in about 99 of 100 cases; one in a
+hole that failed runs left does not.
 """
 
 from __future__ import annotations

@@ -45,13 +45,15 @@ def sample_means(like: Values, data: NDArray[Any]) -> NDArray[np.float64]:
         like: Column that gives the layout.
         data: Numbers or booleans in that layout, as from `flat`.
     """
+    rows = data.reshape(len(data), _width(data)).mean(axis=1, dtype=np.float64)
     if not isinstance(like, Ragged):
-        return np.asarray(data.reshape(len(data), -1).mean(axis=1), dtype=np.float64)
-    rows = data.reshape(len(data), -1).mean(axis=1) if data.ndim > 1 else data.astype(np.float64)
+        return np.asarray(rows, dtype=np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rows)])
     lengths = np.diff(like.offsets)
     totals = sums[like.offsets[1:]] - sums[like.offsets[:-1]]
-    return np.divide(totals, lengths, out=np.full(len(like), np.nan), where=lengths > 0)
+    means = np.full(len(like), np.nan, dtype=np.float64)
+    np.divide(totals, lengths, out=means, where=lengths > 0)
+    return means
 
 
 def element_weights(like: Values) -> NDArray[np.float64]:
@@ -62,12 +64,16 @@ def element_weights(like: Values) -> NDArray[np.float64]:
     """
     data = flat(like)
     if not isinstance(like, Ragged):
-        count = data[0].size if len(data) else 1
-        return np.full(data.size, 1.0 / max(count, 1), dtype=np.float64)
+        return np.full(data.size, 1.0 / max(_width(data), 1), dtype=np.float64)
     lengths = np.diff(like.offsets)
-    width = int(np.prod(data.shape[1:], dtype=np.int64))
+    width = _width(data)
     weights: NDArray[np.float64] = np.repeat(1.0 / np.maximum(lengths * width, 1), lengths * width)
     return weights
+
+
+def _width(data: NDArray[Any]) -> int:
+    """Return the number of elements behind one entry of the first axis."""
+    return int(np.prod(data.shape[1:], dtype=np.int64))
 
 
 def count_samples(columns: Mapping[str, Values]) -> int:

@@ -1,0 +1,64 @@
+"""Whether two runtimes give the same answer: the same rows through the ONNX and the Keras networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from surrogate.core.schema import Ragged
+from surrogate.inference.artifact import open_artifact
+from surrogate.inference.predictor import restore_transforms
+from surrogate.inference.questions import check_inputs
+from surrogate.inference.runtime import runtime
+from surrogate.models.protocols import Family, Forward, Rows
+
+TOLERANCE = 1e-5
+"""Largest absolute difference of a network output (normalised, float32) with which a version may be promoted."""
+
+
+def runtime_difference(
+    artifact_dir: Path, inputs: Mapping[str, ArrayLike | Ragged], *, family: Family | None = None
+) -> float:
+    """Return the largest absolute difference between ONNX and Keras over all members' network outputs.
+
+    Network outputs are compared, not physical ones, so that the number means the same for every unit.
+
+    Args:
+        artifact_dir: Folder of an artifact that carries both kinds of network.
+        inputs: Points to try, as for `Predictor.predict`.
+        family: The family to use, where it is not in the catalogue.
+
+    Raises:
+        DataError: If the artifact lacks one kind of network, or the inputs are wrong.
+        MissingExtraError: If a runtime is not installed.
+        IntegrityError: If the artifact is damaged.
+    """
+    artifact = open_artifact(artifact_dir)
+    if family is None:
+        from surrogate.models import catalog
+
+        family = catalog.family(artifact.family)
+    pairs = [
+        (runtime("onnx").open(onnx), runtime("tensorflow").open(keras))
+        for onnx, keras in zip(artifact.members("onnx"), artifact.members("keras"), strict=True)
+    ]
+    worst = [0.0]
+
+    def both(onnx: Forward, keras: Forward) -> Forward:
+        def forward(rows: Rows) -> dict[str, NDArray[Any]]:
+            answer, reference = onnx(rows), keras(rows)
+            for name, values in reference.items():
+                gap = np.abs(answer[name].astype(np.float64) - values)
+                worst.append(float(gap.max(initial=0.0)) if np.isfinite(gap).all() else float("inf"))
+            return answer
+
+        return forward
+
+    forwards = [both(onnx, keras) for onnx, keras in pairs]
+    transforms = restore_transforms(artifact, family)
+    family.predict(transforms, forwards, check_inputs(artifact.schema, inputs))
+    return max(worst)
