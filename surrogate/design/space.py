@@ -61,6 +61,14 @@ class InputSpace(Protocol):
 class Sampler(Protocol):
     """Chooses points; a later call continues the earlier sequence."""
 
+    def length(self, space: InputSpace) -> int | None:
+        """Return how many points the sequence has in this space, or None when it goes on.
+
+        Raises:
+            SpaceError: If this sampler cannot serve this space.
+        """
+        ...
+
     def points(self, space: InputSpace, start: int, count: int, seed: int) -> list[Point]:
         """Return points number `start` … `start + count − 1` of the sequence that `seed` fixes.
 
