@@ -1,17 +1,19 @@
-"""The manifest of a dataset: its columns, and which shards belong to it. Replaced atomically, checked by its own hash."""
+"""The manifest of a dataset: its columns and its shards. It is replaced atomically and checked by its own hash."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from surrogate.core.errors import DataError, IntegrityError
 from surrogate.core.files import read_json, sha256_file, write_text
-from surrogate.core.identity import digest
 from surrogate.core.schema import Schema
 from surrogate.data import shards
+from surrogate.data.conform import columns_differ
 from surrogate.data.sealed import open_sealed
 from surrogate.data.shards import ShardRecord
 
@@ -50,7 +52,7 @@ class Manifest:
             "samples": self.samples,
             "shards": [shard.to_json() for shard in self.shards],
         }
-        record["self_check"] = digest(record)
+        record["self_check"] = _hash(record)
         write_text(folder / NAME, json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
 
     @classmethod
@@ -69,19 +71,19 @@ class Manifest:
         damaged = IntegrityError(f"The manifest {path} is damaged: its content is not what was written. {WAY_OUT}")
         if not isinstance(record, dict):
             raise damaged
-        check = record.pop("self_check", None)
-        try:
-            whole = check == digest(record)
-        except (TypeError, ValueError):
-            whole = False
-        if not whole:
+        if record.pop("self_check", None) != _hash(record):
             raise damaged
         if record.get("format_version") != FORMAT_VERSION:
             raise DataError(
-                f"The manifest {path} is of format version {record.get('format_version')}, and this program reads version "
-                f"{FORMAT_VERSION}. Install a newer surrogate-hpc."
+                f"The manifest {path} is of format version {record.get('format_version')}, and this program reads "
+                f"version {FORMAT_VERSION}. Install a newer surrogate-hpc."
             )
         return cls(Schema.from_json(record["schema"]), tuple(ShardRecord(**entry) for entry in record["shards"]))
+
+
+def _hash(record: dict[str, Any]) -> str:
+    """Return the SHA-256 (hex, 64 characters) of a record; numbers count with all their digits."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def rebuild(folder: Path, paths: Iterable[Path]) -> Manifest | None:
@@ -105,9 +107,9 @@ def rebuild(folder: Path, paths: Iterable[Path]) -> Manifest | None:
     known: set[str] = set()
     for path in sorted(paths, key=lambda entry: (entry.stat().st_mtime_ns, entry.name)):
         with open_sealed(path, shards.KIND, shards.FORMAT_VERSION, shards.WAY_OUT) as (file, _):
-            found = Schema.from_json(json.loads(file.attrs["schema"]))
+            found = shards.read_schema_text(file)
             runs, samples = shards.read_run_ids(file), int(file.attrs["samples"])
-        if schema is not None and found != schema:
+        if schema is not None and any(columns_differ(found, schema)):
             raise DataError(f"The shard {path} has other columns than those before it; they make no dataset together.")
         schema = found
         if not known.issuperset(runs):

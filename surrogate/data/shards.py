@@ -27,7 +27,7 @@ from surrogate.core.files import atomic_path, sha256_file
 from surrogate.core.identity import sample_id
 from surrogate.core.schema import Ragged, Schema, Values
 from surrogate.data.columns import read_array, write_array, write_columns
-from surrogate.data.run_file import RunFile
+from surrogate.data.run_file import RunFile, read_text, write_text
 from surrogate.data.samples import content_hashes, point_hashes
 from surrogate.data.sealed import read_seal, sealed_bytes
 
@@ -35,8 +35,8 @@ KIND = "shard"
 FORMAT_VERSION = 1
 FOLDER = "shards"
 WAY_OUT = (
-    "Restore it from a copy; or remove it together with the manifest.json above it and resume the campaign: the manifest "
-    "is rebuilt from the other shards, and the runs that were in this one are executed again."
+    "Restore it from a copy; or remove it together with the manifest.json above it and resume the campaign: "
+    "the manifest is rebuilt from the other shards, and the runs that were in this one are executed again."
 )
 
 
@@ -144,7 +144,7 @@ def write_shard(folder: Path, schema: Schema, runs: Sequence[AdmittedRun]) -> Sh
         file.attrs["format"] = "surrogate-shard"
         file.attrs["format_version"] = FORMAT_VERSION
         file.attrs["samples"] = len(position)
-        file.attrs["schema"] = json.dumps(schema.to_json(), ensure_ascii=False)
+        write_text(file, "schema", json.dumps(schema.to_json(), ensure_ascii=False))
         write_columns(file, schema, columns)
         samples = file.create_group("samples")
         write_array(samples, "run", position)
@@ -181,7 +181,8 @@ def _joined(schema: Schema, parts: Sequence[Mapping[str, Values]]) -> dict[str, 
     for column in schema.columns:
         values = [part[column.name] for part in parts]
         ragged = [value for value in values if isinstance(value, Ragged)]
-        joined[column.name] = Ragged.join(ragged) if ragged else np.concatenate(values)
+        plain = [value for value in values if not isinstance(value, Ragged)]
+        joined[column.name] = Ragged.join(ragged) if ragged else np.concatenate(plain)
     return joined
 
 
@@ -234,6 +235,11 @@ def read_index(file: h5py.File) -> ShardIndex:
         read_array(samples["group"]),
         read_array(runs["stratum"])[position],
     )
+
+
+def read_schema_text(file: h5py.File) -> Schema:
+    """Read the columns that an open shard was packed with, bounds and descriptions included."""
+    return Schema.from_json(json.loads(read_text(file["schema"])))
 
 
 def read_run_ids(file: h5py.File) -> list[str]:
