@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -76,16 +77,25 @@ class Quarantine:
         if entry.run_id in self._known:
             return False
         text = json.dumps(entry.to_json(), sort_keys=True, ensure_ascii=False, allow_nan=False)
-        new = not self._path.exists()
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab") as target:
-            target.write(f"{_check(text)} {text}\n".encode())
-            target.flush()
-            os.fsync(target.fileno())
-        if new:
-            fsync_directory(self._path.parent)
+        self._append(f"{_check(text)} {text}\n".encode())
         self._known.add(entry.run_id)
         return True
+
+    def _append(self, line: bytes) -> None:
+        """Add a whole line, or nothing."""
+        new = not self._path.exists()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("ab", buffering=0) as target:
+            size = target.seek(0, os.SEEK_END)
+            try:
+                if target.write(line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+                os.fsync(target.fileno())
+            except OSError:
+                target.truncate(size)
+                raise
+        if new:
+            fsync_directory(self._path.parent)
 
     def _mend(self) -> None:
         """Cut off a last line that an interrupted writer left without its end."""
@@ -113,14 +123,18 @@ class Quarantine:
         for number, line in enumerate(lines, start=1):
             try:
                 check, text = line.decode().split(" ", 1)
-                if check != _check(text):
-                    raise ValueError("its check does not fit")
-                yield Refused.from_json(json.loads(text))
+                entry = Refused.from_json(json.loads(text)) if check == _check(text) else None
             except (KeyError, TypeError, ValueError) as error:
-                raise IntegrityError(
-                    f"Line {number} of {self._path} is damaged ({error}). Restore the file from a copy, or remove it: "
-                    "it is only a list of refused runs, and the journal has them, too."
-                ) from error
+                raise IntegrityError(f"{self._damaged(number)} ({error})") from error
+            if entry is None:
+                raise IntegrityError(self._damaged(number))
+            yield entry
+
+    def _damaged(self, number: int) -> str:
+        return (
+            f"Line {number} of {self._path} is damaged. Restore the file from a copy, or remove it: it is only a list of "
+            "refused runs, and the journal has them, too."
+        )
 
 
 def _check(text: str) -> str:

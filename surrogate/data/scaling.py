@@ -124,7 +124,7 @@ class MinMaxScaler(_Affine):
 
 
 Scaler = StandardScaler | MinMaxScaler
-_KINDS: dict[str, type[StandardScaler] | type[MinMaxScaler]] = {"standard": StandardScaler, "minmax": MinMaxScaler}
+_KINDS: dict[str, type[StandardScaler | MinMaxScaler]] = {"standard": StandardScaler, "minmax": MinMaxScaler}
 
 
 def restore_scaler(arrays: Mapping[str, NDArray[Any]], record: Mapping[str, Any]) -> Scaler:
