@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -88,8 +87,9 @@ class Quarantine:
         with self._path.open("ab", buffering=0) as target:
             size = target.seek(0, os.SEEK_END)
             try:
-                if target.write(line) != len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+                rest = line
+                while rest:
+                    rest = rest[target.write(rest) :]
                 os.fsync(target.fileno())
             except OSError:
                 target.truncate(size)
@@ -132,8 +132,8 @@ class Quarantine:
 
     def _damaged(self, number: int) -> str:
         return (
-            f"Line {number} of {self._path} is damaged. Restore the file from a copy, or remove it: it is only a list of "
-            "refused runs, and the journal has them, too."
+            f"Line {number} of {self._path} is damaged. Restore the file from a copy, or remove it: it is only a list "
+            "of refused runs, and the journal has them, too."
         )
 
 
