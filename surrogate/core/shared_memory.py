@@ -1,0 +1,61 @@
+"""Shared memory that MPI libraries leave behind when their ranks are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from surrogate.core.proctable import process_table
+
+SHARED_MEMORY = ("mpich_shm_*", "ucx_shm_posix_*", "vader_segment.*", "sm_segment.*")
+"""Names below /dev/shm that MPI libraries leave when their ranks are killed."""
+
+_SHM = Path("/dev/shm")  # noqa: S108 - named to be cleaned, nothing is created there
+
+
+def segments_of(pids: Iterable[int]) -> set[Path]:
+    """Return the MPI libraries' shared memory that these processes map."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError), Path(f"/proc/{pid}/maps").open(encoding="utf-8", errors="replace") as maps:
+            for line in maps:
+                name = line.rstrip("\n").partition(f" {_SHM}/")[2].removesuffix(" (deleted)")
+                if any(fnmatch.fnmatchcase(name, pattern) for pattern in SHARED_MEMORY):
+                    found.add(_SHM / name)
+    return found
+
+
+def remove_unmapped(paths: Iterable[Path]) -> int:
+    """Remove those segments that no process maps; return how many."""
+    candidates = {path for path in paths if path.exists()}
+    if not candidates:
+        return 0
+    removed = 0
+    for path in candidates - segments_of(process_table()):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            path.unlink()
+            removed += 1
+    return removed
+
+
+def sweep_shared_memory(minimum_age_s: float = 30.0) -> int:
+    """Remove what killed MPI ranks left in /dev/shm and no process maps; return how many segments.
+
+    Args:
+        minimum_age_s: Younger ones stay: a rank that just starts may have made its segment and not mapped it yet.
+    """
+    return remove_unmapped(_old_segments(minimum_age_s))
+
+
+def _old_segments(minimum_age_s: float) -> Iterator[Path]:
+    newest = time.time() - minimum_age_s
+    for pattern in SHARED_MEMORY:
+        for path in _SHM.glob(pattern):
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
+                if status.st_uid == os.getuid() and max(status.st_mtime, status.st_ctime) <= newest:
+                    yield path
