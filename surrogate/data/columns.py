@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import h5py
@@ -50,11 +50,24 @@ def _plain_array(name: str, values: Any, column: Column | None) -> NDArray[Any]:
             array = np.char.decode(array, "utf-8")
     except ValueError as error:  # rows of different lengths
         raise DataError(f"Column '{name}' is not an array: {error}.") from error
+    if array.dtype.kind == "U":
+        refuse_nul(name, values if isinstance(values, list | tuple) else array.ravel().tolist())
     if array.dtype.kind not in "biufcU":
         raise DataError(f"Column '{name}' holds {array.dtype}; numbers, truth values or text are needed.")
     if column is not None and column.dtype != "str" and array.dtype.kind != "U":
         array = _cast(array, np.dtype(column.dtype))
     return array
+
+
+def refuse_nul(name: str, words: Iterable[Any]) -> None:
+    """Refuse text that fixed-length text cannot hold.
+
+    Raises:
+        DataError: If a word has a NUL character in it.
+    """
+    for word in words:
+        if isinstance(word, str) and "\0" in word:
+            raise DataError(f"'{name}' has the text {word!r}; a NUL character cannot be stored in it.")
 
 
 def _cast(array: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:

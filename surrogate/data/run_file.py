@@ -27,6 +27,7 @@ from surrogate.data.columns import (
     read_array,
     read_schema,
     read_values,
+    refuse_nul,
     storable,
     write_array,
     write_columns,
@@ -88,6 +89,7 @@ def write_run_file(
     columns = {name: storable(name, values, declared.get(name)) for name, values in data_columns.items()}
     samples = max((length(values) for values in columns.values()), default=0)
     keys = tuple(groups) or ("",) * samples
+    refuse_nul("group key", keys)
     text = json.dumps(_plain(dict(provenance or {})), sort_keys=True, ensure_ascii=False, allow_nan=False)
 
     def fill(file: h5py.File) -> None:
