@@ -1,0 +1,108 @@
+"""Parsl's HighThroughputExecutor that survives the death of its interchange and tells broken blocks from lost ones.
+
+Imported by `parsl_config` alone, so that describing a site loads no Parsl.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+from collections.abc import Mapping, Sequence
+
+from parsl.executors import HighThroughputExecutor
+from parsl.executors.errors import ExecutorError
+from parsl.jobs.errors import TooManyJobFailuresError
+from parsl.jobs.states import JobState, JobStatus
+from parsl.providers import LocalProvider
+
+COMMAND_TIMEOUT_S = 5.0
+BROKEN_AFTER = 3
+POLL_S = 1.0
+_TROUBLE = (JobState.FAILED, JobState.MISSING)
+
+
+class InterchangeLostError(ExecutorError):
+    """The interchange is gone: nothing that was submitted to it will answer."""
+
+
+class BrokenBlocksError(TooManyJobFailuresError):
+    """Block after block ended before one of its workers had reported; the message is what the last one wrote."""
+
+
+class LocalBlocks(LocalProvider):
+    """Blocks on this machine, looked at every second instead of every five, and ended without `ps`."""
+
+    @property
+    def status_polling_interval(self) -> float:
+        """Seconds between two looks."""
+        return POLL_S
+
+    def cancel(self, job_ids: Sequence[str]) -> list[bool]:
+        """Ask the process groups of blocks to end.
+
+        Args:
+            job_ids: The blocks' jobs.
+
+        Returns:
+            True for each.
+        """
+        for job in job_ids:
+            block = self.resources[job]
+            block["cancelled"] = True
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(os.getpgid(block["remote_pid"]), signal.SIGTERM)
+        return [True] * len(job_ids)
+
+
+class SupervisedExecutor(HighThroughputExecutor):
+    """The executor with bounded waits.
+
+    A command to a dead interchange blocks for ever in the original, and with it the shutdown.
+    """
+
+    def start(self) -> None:
+        """Start the interchange, and bound every later command to it."""
+        super().start()
+        self.command_client.run = functools.partial(self.command_client.run, timeout_s=COMMAND_TIMEOUT_S)
+
+    def interchange_alive(self) -> bool:
+        """Tell whether the interchange still runs."""
+        return self.interchange_proc is not None and self.interchange_proc.poll() is None
+
+    def give_up(self) -> None:
+        """Fail everything that was submitted, and end the blocks, when the interchange is gone."""
+        if not self.bad_state_is_set:
+            self.set_bad_state_and_fail_all(InterchangeLostError(self, "its interchange is gone"))
+        self.provider.cancel([self.blocks_to_job_id[block] for block, status in self._alive_blocks()])
+
+    def _alive_blocks(self) -> list[tuple[str, JobStatus]]:
+        """Return the blocks that had not ended when last looked at."""
+        return [
+            (block, status)
+            for block, status in self.status_facade.items()
+            if not status.terminal and block in self.blocks_to_job_id
+        ]
+
+
+def stop_when_broken(executor: SupervisedExecutor, status: Mapping[str, JobStatus]) -> None:
+    """Refuse to go on when block after block ends before one of its workers has reported.
+
+    A block that did work and was lost is another matter: it is replaced, however often that happens.
+
+    Args:
+        executor: The executor.
+        status: Block → its state.
+    """
+    blocks = sorted(status, key=int)[-BROKEN_AFTER:]
+    if len(blocks) < BROKEN_AFTER or any(status[block].state not in _TROUBLE for block in blocks):
+        return
+    if set(blocks).isdisjoint(executor.connected_blocks()):
+        executor.set_bad_state_and_fail_all(BrokenBlocksError(_last_words(status[blocks[-1]])))
+
+
+def _last_words(status: JobStatus) -> str:
+    """Return what a block wrote before it ended."""
+    words = [status.stderr_summary or "", status.stdout_summary or "", status.message or ""]
+    return next((word.strip() for word in words if word.strip()), "It wrote nothing.")
