@@ -1,0 +1,348 @@
+"""Datasets: the same samples give the same hash and tables, and nothing damaged is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import tempfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surrogate.core.errors import DataError, IntegrityError, SurrogateError
+from surrogate.core.identity import sample_id
+from surrogate.core.schema import Column, Ragged, SampleTable, Schema
+from surrogate.data import manifest, shards
+from surrogate.data.admission import admit
+from surrogate.data.dataset import Dataset, DatasetWriter
+from surrogate.data.split import SPLITS, SplitConfig
+from tests.support.runs import AXIS, SCHEMA, fill, identity, point_of, run_columns, write_run
+
+SPLIT = SplitConfig("salt", tune=0.2, holdout=0.3)
+
+
+def assert_same(first: SampleTable, second: SampleTable) -> None:
+    assert first.ids == second.ids
+    assert first.groups == second.groups
+    for name, values in first.columns.items():
+        other = second.columns[name]
+        if isinstance(values, Ragged):
+            assert isinstance(other, Ragged)
+            np.testing.assert_array_equal(values.offsets, other.offsets)
+            np.testing.assert_array_equal(values.data, other.data)
+        else:
+            np.testing.assert_array_equal(values, other)
+
+
+def test_samples_come_back_with_their_identity(tmp_path: Path) -> None:
+    packed = fill(tmp_path / "d", list(range(10)), tmp_path, samples_per_shard=4, samples=2)
+    assert [len(entry.runs) for entry in packed] == [2, 2, 2, 2, 2]
+    dataset = Dataset.open(tmp_path / "d")
+    assert len(dataset) == 20
+    assert list(dataset.ids) == sorted(dataset.ids)
+    assert dataset.strata == ("design",) * 20
+    table = dataset.load_all()
+    for number in range(10):
+        written = run_columns(number, 2)
+        for row in range(2):
+            place = table.ids.index(sample_id(identity(number), row))
+            np.testing.assert_array_equal(table.columns["field"][place], written["field"][row])
+            np.testing.assert_array_equal(table.columns["path"][place], written["path"][row].astype(np.float32))
+            assert table.columns["kind"][place] == written["kind"][row]
+    assert dataset.provenance()[identity(3)] == {"number": 3, "host": "here"}
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.permutations(range(12)), st.integers(1, 15))
+def test_hash_and_tables_do_not_depend_on_packing(order: list[int], per_shard: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fill(folder / "one", list(range(12)), folder, 5)
+        fill(folder / "two", order, folder, per_shard)
+        one, two = Dataset.open(folder / "one", "hash"), Dataset.open(folder / "two", "hash")
+        assert one.hash == two.hash
+        assert_same(one.load_all(), two.load_all())
+        for split in SPLITS:
+            assert_same(one.load(SPLIT, split), two.load(SPLIT, split))
+
+
+def test_hash_depends_on_content_and_identity(tmp_path: Path) -> None:
+    fill(tmp_path / "one", [1, 2], tmp_path)
+    fill(tmp_path / "two", [1, 3], tmp_path)
+    writer = DatasetWriter(tmp_path / "three", SCHEMA)
+    field = run_columns(2)["field"]
+    field[0, 0, 0] = np.nextafter(field[0, 0, 0], 1)
+    writer.add_run(identity(1), write_run(tmp_path, 1))
+    writer.add_run(identity(2), write_run(tmp_path, 2, field=field))
+    writer.flush()
+    assert len({Dataset.open(tmp_path / name).hash for name in ("one", "two", "three")}) == 3
+
+
+def test_adding_again_changes_nothing(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [1, 2], tmp_path)
+    before = (tmp_path / "d/manifest.json").read_bytes()
+    writer = DatasetWriter(tmp_path / "d", SCHEMA)
+    assert writer.packed == {identity(1), identity(2)}
+    assert not writer.add_run(identity(1), tmp_path / "no such file")
+    assert writer.flush() == ()
+    assert (tmp_path / "d/manifest.json").read_bytes() == before
+    assert writer.add_run(identity(3), write_run(tmp_path, 3))
+    assert not writer.add_run(identity(3), write_run(tmp_path, 3))
+    assert writer.waiting == (identity(3),)
+    assert writer.samples == 3
+
+
+def test_later_runs_never_rewrite_old_shards(tmp_path: Path) -> None:
+    fill(tmp_path / "d", list(range(6)), tmp_path, 4)
+    old = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (tmp_path / "d/shards").iterdir()}
+    first = Dataset.open(tmp_path / "d")
+    holdout = set(first.load(SPLIT, "holdout").ids)
+    writer = DatasetWriter(tmp_path / "d", SCHEMA, 4)
+    for number in range(6, 20):
+        writer.add_run(identity(number), write_run(tmp_path, number), stratum="acquired")
+    writer.flush()
+    assert all((path.read_bytes(), path.stat().st_mtime_ns) == kept for path, kept in old.items())
+    later = Dataset.open(tmp_path / "d", "hash")
+    assert set(later.load(SPLIT, "holdout").ids) == holdout
+    assert set(later.load(SPLIT, "holdout", None).ids) > holdout
+    assert len(later.load(SPLIT, "train", "acquired")) > 0
+    assert len(first.load_all()) == 6  # an open dataset stays what it was
+
+
+def test_split_of_stored_samples_is_that_of_the_planned_points(tmp_path: Path) -> None:
+    fill(tmp_path / "d", list(range(30)), tmp_path, 7)
+    dataset = Dataset.open(tmp_path / "d")
+    for which in SPLITS:
+        ids = set(dataset.load(SPLIT, which).ids)
+        assert ids == {sample_id(identity(n), 0) for n in range(30) if SPLIT.of(None, point_of(n)) == which}
+    counts = dataset.counts(SPLIT)
+    assert sum(count.samples for count in counts.values()) == 30
+
+
+def test_another_version_of_the_simulator_stays_in_the_same_split_and_is_told(tmp_path: Path) -> None:
+    fill(tmp_path / "d", list(range(8)), tmp_path)
+    writer = DatasetWriter(tmp_path / "d", SCHEMA)
+    for number in range(4):
+        writer.add_run(identity(number, "2"), write_run(tmp_path, number, field=run_columns(99)["field"]))
+    writer.flush()
+    dataset = Dataset.open(tmp_path / "d")
+    repeated = dataset.repeated_points()
+    assert sorted(len(pair) for pair in repeated) == [2, 2, 2, 2]
+    split = dict(zip(dataset.ids, dataset.assigned(SPLIT).tolist(), strict=True))
+    assert all(split[first] == split[second] for first, second in repeated)
+    counts = dataset.counts(SPLIT)
+    assert sum(count.samples for count in counts.values()) == 12
+    assert sum(count.groups for count in counts.values()) == 8
+
+
+def test_a_crash_before_the_manifest_leaves_no_wrong_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "d", [0, 1], tmp_path)
+    writer = DatasetWriter(tmp_path / "d", SCHEMA)
+    writer.add_run(identity(2), write_run(tmp_path, 2))
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "write_text", _no_space)
+        with pytest.raises(OSError, match="No space"):
+            writer.flush()
+    assert len(list((tmp_path / "d/shards").iterdir())) == 2
+    assert len(Dataset.open(tmp_path / "d", "hash")) == 2
+    again = DatasetWriter(tmp_path / "d", SCHEMA)  # what resume does: the orphan goes
+    assert len(list((tmp_path / "d/shards").iterdir())) == 1
+    assert identity(2) not in again.packed
+    assert writer.waiting == (identity(2),)  # the first writer has forgotten nothing either
+    assert [entry.runs for entry in writer.flush()] == [(identity(2),)]
+    assert len(Dataset.open(tmp_path / "d", "hash")) == 3
+
+
+def _no_space(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_crash_during_the_very_first_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = DatasetWriter(tmp_path / "d", SCHEMA)
+    writer.add_run(identity(2), write_run(tmp_path, 2))
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "write_text", _no_space)
+        with pytest.raises(OSError, match="No space"):
+            writer.flush()
+    (tmp_path / "d/shards/.x.part.h5").write_bytes(b"half")
+    assert DatasetWriter(tmp_path / "d", SCHEMA).packed == {identity(2)}  # it was whole, so it is taken
+    assert len(Dataset.open(tmp_path / "d", "hash")) == 1
+    assert len(list((tmp_path / "d/shards").iterdir())) == 1
+
+
+def test_a_lost_manifest_is_rebuilt_from_the_shards(tmp_path: Path) -> None:
+    fill(tmp_path / "d", list(range(9)), tmp_path, 4)
+    before = Dataset.open(tmp_path / "d").hash
+    (tmp_path / "d/manifest.json").unlink()
+    with pytest.raises(IntegrityError, match="rebuilt from the shards"):
+        Dataset.open(tmp_path / "d")
+    assert len(DatasetWriter(tmp_path / "d", SCHEMA).packed) == 9
+    after = Dataset.open(tmp_path / "d", "hash")
+    assert after.hash == before
+    assert after.schema == SCHEMA
+
+
+def test_a_lost_shard_and_its_manifest_leave_the_others(tmp_path: Path) -> None:
+    fill(tmp_path / "d", list(range(9)), tmp_path, 4)
+    lost = next((tmp_path / "d/shards").iterdir())
+    lost.unlink()
+    with pytest.raises(IntegrityError, match=rf"{lost.name} is missing\. Restore it"):
+        Dataset.open(tmp_path / "d")
+    with pytest.raises(IntegrityError, match="is missing"):
+        DatasetWriter(tmp_path / "d", SCHEMA)
+    (tmp_path / "d/manifest.json").unlink()  # the way out that the sentence names
+    writer = DatasetWriter(tmp_path / "d", SCHEMA)
+    assert 0 < len(writer.packed) < 9
+    for number in range(9):
+        writer.add_run(identity(number), write_run(tmp_path, number))
+    writer.flush()
+    fill(tmp_path / "e", list(range(9)), tmp_path)
+    assert Dataset.open(tmp_path / "d", "hash").hash == Dataset.open(tmp_path / "e").hash
+
+
+def test_samples_that_are_in_two_shards_count_once(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [0, 1, 2], tmp_path)
+    fill(tmp_path / "e", [2, 3], tmp_path)
+    for path in (tmp_path / "e/shards").iterdir():
+        shutil.copy(path, tmp_path / "d/shards")
+    (tmp_path / "d/manifest.json").unlink()
+    DatasetWriter(tmp_path / "d", SCHEMA)
+    both = Dataset.open(tmp_path / "d")
+    fill(tmp_path / "f", [0, 1, 2, 3], tmp_path)
+    assert len(both) == 4
+    assert both.hash == Dataset.open(tmp_path / "f").hash
+    assert_same(both.load_all(), Dataset.open(tmp_path / "f").load_all())
+    assert sorted(place for places, _ in both.slabs("a") for place in places) == [0, 1, 2, 3]
+
+
+def test_a_shard_cut_or_damaged_anywhere_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [0, 1, 2], tmp_path)
+    shard = next((tmp_path / "d/shards").iterdir())
+    whole = shard.read_bytes()
+    stat = shard.stat()
+    for place in range(0, len(whole), 64):
+        shard.write_bytes(whole[:place])
+        with pytest.raises(IntegrityError, match=rf"{shard.name} has {place} bytes.*executed again"):
+            Dataset.open(tmp_path / "d")
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        shard.write_bytes(damaged)
+        with pytest.raises(IntegrityError, match=rf"{shard.name} is damaged.*executed again"):
+            Dataset.open(tmp_path / "d")  # its time differs, so its hash is compared
+
+    os.utime(shard, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    Dataset.open(tmp_path / "d")  # the fast way believes the time …
+    with pytest.raises(IntegrityError, match="is damaged"):
+        Dataset.open(tmp_path / "d", verify="hash")  # … the sure way does not
+    shard.write_bytes(whole)
+    assert len(Dataset.open(tmp_path / "d").load_all()) == 3  # as good as before, with another time
+
+
+def test_a_manifest_cut_or_damaged_anywhere_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [0, 1, 2], tmp_path, 2)
+    path = tmp_path / "d/manifest.json"
+    whole = path.read_bytes()
+    reference = Dataset.open(tmp_path / "d")
+    for place in range(0, len(whole), 16):
+        for content in (whole[:place], whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]):
+            path.write_bytes(content)
+            with pytest.raises(IntegrityError, match=r"manifest\.json.*resume"):
+                Dataset.open(tmp_path / "d")
+            with pytest.raises(IntegrityError, match=r"manifest\.json"):
+                DatasetWriter(tmp_path / "d", SCHEMA)
+    path.write_bytes(whole)
+    assert Dataset.open(tmp_path / "d").hash == reference.hash
+
+
+def test_a_newer_dataset_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [0], tmp_path)
+    path = tmp_path / "d/manifest.json"
+    record = json.loads(path.read_text())
+    record.pop("self_check")
+    record["format_version"] = 2
+    record["self_check"] = manifest._hash(record)
+    path.write_text(json.dumps(record))
+    with pytest.raises(DataError, match=r"version 2.*Install a newer"):
+        Dataset.open(tmp_path / "d")
+
+
+def test_other_columns_are_refused(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [0], tmp_path)
+    other = Schema((*SCHEMA.columns[:-1], Column("label", "output", unit="s")), (AXIS,))
+    with pytest.raises(DataError, match=r"begun with other columns.*'label'.*another working directory"):
+        DatasetWriter(tmp_path / "d", other)
+    bounds = Schema((Column("a", "input", unit="m", high=7.0), *SCHEMA.columns[1:]), (AXIS,))
+    writer = DatasetWriter(tmp_path / "d", bounds)  # bounds may change
+    writer.add_run(identity(1), write_run(tmp_path, 1))
+    writer.flush()
+    assert Dataset.open(tmp_path / "d").schema == bounds
+    (tmp_path / "d/manifest.json").unlink()
+    assert len(DatasetWriter(tmp_path / "d", bounds).packed) == 2
+
+
+def test_a_run_that_is_not_what_was_admitted_is_refused(tmp_path: Path) -> None:
+    path = write_run(tmp_path, 1)
+    content = admit(path, SCHEMA).content
+    writer = DatasetWriter(tmp_path / "d", SCHEMA)
+    write_run(tmp_path, 1, field=run_columns(2)["field"])
+    with pytest.raises(IntegrityError, match="not what was admitted"):
+        writer.add_run(identity(1), path, content=content)
+    with pytest.raises(DataError, match="'field' has the shape"):
+        writer.add_run(identity(1), write_run(tmp_path, 1, field=np.zeros((1, 3))))
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(IntegrityError, match="torn"):
+        writer.add_run(identity(1), path)
+    assert writer.waiting == ()
+    assert writer.add_run(identity(1), write_run(tmp_path, 1), content=content)
+
+
+def test_an_empty_dataset_is_a_dataset(tmp_path: Path) -> None:
+    assert DatasetWriter(tmp_path / "d", SCHEMA).flush() == ()
+    dataset = Dataset.open(tmp_path / "d")
+    assert len(dataset) == 0
+    table = dataset.load_all()
+    assert len(table) == 0
+    assert table.columns["field"].shape == (0, 2, 4)
+    assert len(table.columns["path"]) == 0
+    assert dataset.hash == Dataset.open(tmp_path / "d").hash
+    assert dataset.repeated_points() == []
+    assert all(count.samples == 0 for count in dataset.counts(SPLIT).values())
+
+
+def test_a_shard_is_written_when_enough_bytes_wait(tmp_path: Path) -> None:
+    writer = DatasetWriter(tmp_path / "d", SCHEMA, bytes_per_shard=200)
+    for number in range(6):
+        writer.add_run(identity(number), write_run(tmp_path, number))
+    assert len(writer.packed) >= 4
+    assert sorted(run for entry in writer.flush() for run in entry.runs) == sorted(identity(n) for n in range(6))
+
+
+def test_random_choice_of_rows_in_any_order(tmp_path: Path) -> None:
+    fill(tmp_path / "d", list(range(20)), tmp_path, 6)
+    dataset = Dataset.open(tmp_path / "d")
+    everything = dataset.load_all()
+    rows = np.asarray(random.Random(1).sample(range(20), 9), dtype=np.int64)
+    assert_same(dataset.load_rows(rows), everything.take(rows))
+    np.testing.assert_array_equal(dataset.column("a", rows), everything.columns["a"][rows])
+
+
+def test_a_shard_replaced_by_another_one_behind_our_back(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [0, 1], tmp_path)
+    dataset = Dataset.open(tmp_path / "d")
+    shard = next((tmp_path / "d/shards").iterdir())
+    shard.write_bytes(b"x" * shards.ShardRecord("", "", 700, 0, 0, 0).size)
+    with pytest.raises(SurrogateError, match=shard.name):
+        dataset.load_all()
+
+
+def test_shards_are_plain_hdf5(tmp_path: Path) -> None:
+    fill(tmp_path / "d", [0, 1], tmp_path)
+    with h5py.File(next((tmp_path / "d/shards").iterdir())) as file:
+        assert file["outputs/field"].shape == (2, 2, 4)
+        assert file["samples/id"].asstr()[0] == sample_id(identity(0), 0)
