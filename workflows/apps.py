@@ -1,0 +1,222 @@
+"""The Parsl apps: everything that workers execute is here, and nothing else talks to Parsl's decorators.
+
+Arguments and results are JSON text, so that a task means the same on every worker and can be read in a log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim_wrappers.protocol import RunRequest
+from site_configs.launch import Launcher
+from site_configs.resources import ResourceRequest
+from surrogate.core.schema import Schema
+
+if TYPE_CHECKING:
+    from parsl.dataflow.dflow import DataFlowKernel
+
+    from sim_wrappers.protocol import Program
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What all runs of an ensemble have in common.
+
+    Attributes:
+        workdir: Working directory of the campaign.
+        launcher: How MPI programs are started.
+        schema: Inputs and outputs of a run file.
+    """
+
+    workdir: str
+    launcher: Launcher
+    schema: Schema
+
+    def to_text(self) -> str:
+        """Return the context as JSON text."""
+        record = {"workdir": self.workdir, "launcher": self.launcher.to_json(), "schema": self.schema.to_json()}
+        return json.dumps(record, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command that is started as an MPI job, with a log.
+
+    Attributes:
+        argv: Program and arguments.
+        resources: The ranks it gets.
+        cwd: Folder it runs in.
+        log: File that receives its output.
+        launcher: How MPI programs are started.
+        mpi: Whether it speaks MPI.
+        environment: Variables to set for it.
+    """
+
+    argv: tuple[str, ...]
+    resources: ResourceRequest
+    cwd: str
+    log: str
+    launcher: Launcher
+    mpi: bool = True
+    environment: tuple[tuple[str, str], ...] = ()
+
+    def to_text(self) -> str:
+        """Return the command as JSON text."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """How a command ended.
+
+    Attributes:
+        returncode: Exit status; negative for the signal that ended it.
+        timed_out: Whether it was ended because its walltime was over.
+        seconds: Wall-clock seconds.
+        launch_line: What was started.
+        host: Where.
+    """
+
+    returncode: int
+    timed_out: bool
+    seconds: float
+    launch_line: tuple[str, ...]
+    host: str
+
+    @classmethod
+    def from_text(cls, text: str) -> CommandResult:
+        """Rebuild a result from the text that `run_command` returns."""
+        record = json.loads(text)
+        return cls(**{**record, "launch_line": tuple(record["launch_line"])})
+
+
+def request_to_text(request: RunRequest) -> str:
+    """Return a run request as JSON text."""
+    return json.dumps(asdict(request), sort_keys=True)
+
+
+def request_from_text(text: str) -> RunRequest:
+    """Rebuild a run request from `request_to_text`."""
+    record = json.loads(text)
+    resources = ResourceRequest(**record.pop("resources"))
+    return RunRequest(**{**record, "resources": resources, "remedies": tuple(record["remedies"])})
+
+
+def execute_run(context: str, request: str) -> str:
+    """Execute one run on a worker and return its Outcome.
+
+    Args:
+        context: A `RunContext` as text.
+        request: A `RunRequest` as text.
+
+    Returns:
+        JSON text of the Outcome.
+    """
+    from sim_wrappers import catalog
+    from sim_wrappers.execute import execute
+    from workflows.adoption import run_folder
+
+    _end_on_sigterm()
+    common = _context(context)
+    run = request_from_text(request)
+    workdir = Path(common.workdir)
+    outcome = execute(
+        run,
+        catalog.get(run.simulator),
+        _launch(common.launcher),
+        run_folder(workdir, run.run_id),
+        workdir=workdir,
+        space_schema=common.schema,
+    )
+    return json.dumps(outcome.to_json())
+
+
+def run_command(command: str) -> str:
+    """Execute one command as an MPI job on a worker.
+
+    Args:
+        command: A `Command` as text.
+
+    Returns:
+        JSON text of the `CommandResult`.
+    """
+    import socket
+
+    from surrogate.core.process import run_process, scrubbed_environment
+
+    _end_on_sigterm()
+    record = json.loads(command)
+    resources = ResourceRequest(**record["resources"])
+    line = Launcher.from_json(record["launcher"]).line(record["argv"], resources, mpi=record["mpi"])
+    log = Path(record["log"])
+    log.parent.mkdir(parents=True, exist_ok=True)
+    ended = run_process(
+        line,
+        cwd=Path(record["cwd"]),
+        env={**scrubbed_environment(os.environ), **dict(record["environment"])},
+        stdout=log,
+        timeout_s=resources.walltime_s,
+    )
+    result = CommandResult(ended.returncode, ended.timed_out, ended.seconds, tuple(line), socket.gethostname())
+    return json.dumps(asdict(result))
+
+
+@dataclass(frozen=True, slots=True)
+class Apps:
+    """The apps of one running Parsl.
+
+    Attributes:
+        execute_run: (context, request) → future of the Outcome's text.
+        run_command: (command) → future of the CommandResult's text.
+    """
+
+    execute_run: Callable[[str, str], Future[str]]
+    run_command: Callable[[str], Future[str]]
+
+
+def bind(kernel: DataFlowKernel, executor: str) -> Apps:
+    """Return the apps, bound to a running Parsl.
+
+    Args:
+        kernel: Parsl's data-flow kernel.
+        executor: Label of the executor they run on.
+    """
+    from parsl import python_app
+
+    def app(function: Callable[..., str]) -> Any:
+        return python_app(function, data_flow_kernel=kernel, executors=[executor], cache=False)
+
+    return Apps(app(execute_run), app(run_command))
+
+
+@lru_cache(maxsize=4)
+def _context(text: str) -> RunContext:
+    record = json.loads(text)
+    return RunContext(record["workdir"], Launcher.from_json(record["launcher"]), Schema.from_json(record["schema"]))
+
+
+def _launch(launcher: Launcher) -> Callable[[Program, ResourceRequest], list[str]]:
+    """Return the function by which `execute` turns a program into a command."""
+    return lambda program, resources: launcher.line(program.argv, resources, mpi=program.mpi)
+
+
+@lru_cache(maxsize=1)
+def _end_on_sigterm() -> None:
+    """Let SIGTERM end this worker through its `finally` clauses, so that the program it runs ends with it."""
+
+    def leave(number: int, frame: object) -> None:
+        del frame
+        # A second one must not interrupt the first one's work.
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)

@@ -1,0 +1,258 @@
+"""A running Parsl: started, watched, restarted when its interchange dies, and ended with everything it started."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from sim_wrappers.protocol import RunRequest
+from site_configs.launch import Launcher
+from site_configs.resources import ResourceRequest
+from site_configs.site import RoleName, Site, workers_that_fit
+from surrogate.core.errors import SiteError
+from surrogate.core.process import CAMPAIGN_VARIABLE, kill_tagged
+from surrogate.core.schema import Schema
+from workflows.adoption import wait_for_workers
+
+if TYPE_CHECKING:
+    from parsl.dataflow.dflow import DataFlowKernel
+
+    from site_configs.executor import SupervisedExecutor
+    from workflows.apps import Apps, Command
+
+SESSION_VARIABLE = "SURROGATE_SESSION"
+KEPT_LOGS = 5
+_CLEANUP_S = 4.0
+_ROLE: RoleName = "simulate"
+# A socket's path has 107 characters, and Python's managers of shared objects take 32 of them below TMPDIR.
+_LONGEST_TMPDIR = 70
+
+
+class Session:
+    """Parsl on a site, for one campaign.
+
+    The same workers execute runs and, after them, the training: on one machine a second pool of workers would only wait
+    for the cores of the first. Use it as a context; leaving it ends every process that it started.
+    """
+
+    def __init__(
+        self, site: Site, workdir: Path, resources: ResourceRequest, *, campaign: str, schema: Schema | None = None
+    ) -> None:
+        """Check that the site can run this; nothing is started yet.
+
+        Args:
+            site: The machine.
+            workdir: Working directory of the campaign.
+            resources: What one run needs; decides how many go on at once.
+            campaign: Identity of the campaign, carried by every process.
+            schema: Inputs and outputs of a run file; needed for `submit_run` only.
+
+        Raises:
+            ResourceError: If not even one run fits.
+            SiteError: If the site's launcher is missing.
+        """
+        self.workers = workers_that_fit(site, resources)
+        self.launcher: Launcher = site.find_launcher()
+        self.workdir = workdir.resolve()
+        self.campaign = campaign
+        self._site = site
+        self._resources = resources
+        self._schema = schema
+        self._context = ""
+        self._kernel: DataFlowKernel | None = None
+        self._apps: Apps | None = None
+        self._token = ""
+        self._scratch: Path | None = None
+        self._log: logging.Handler | None = None
+
+    @property
+    def logs(self) -> Path:
+        """Folder of Parsl's own logs."""
+        return self.workdir / "logs" / "parsl"
+
+    @property
+    def started(self) -> bool:
+        """Whether Parsl runs."""
+        return self._kernel is not None
+
+    def start(self) -> None:
+        """Start Parsl; workers report within a few seconds.
+
+        Raises:
+            SiteError: If it does not start.
+        """
+        from parsl.dataflow.dflow import DataFlowKernel
+
+        from site_configs.parsl_config import parsl_config
+        from workflows.apps import RunContext, bind
+
+        if self._kernel is not None:
+            return
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self._drop_old_logs()
+        self._open_log()
+        self._token = secrets.token_hex(12)
+        self._scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix(self.campaign)))
+        if self._schema is not None:
+            self._context = RunContext(str(self.workdir), self.launcher, self._schema).to_text()
+        variables = {
+            CAMPAIGN_VARIABLE: self.campaign,
+            SESSION_VARIABLE: self._token,
+        }
+        if len(str(self._scratch)) <= _LONGEST_TMPDIR:
+            variables["TMPDIR"] = str(self._scratch)
+        config = parsl_config(self._site, self.logs, self._resources, role=_ROLE, variables=variables)
+        try:
+            with _exported(variables):
+                self._kernel = DataFlowKernel(config)
+        except Exception as error:
+            self._end_processes()
+            raise SiteError(f"Parsl did not start: {error}. Its logs are in {self.logs}.") from error
+        self._apps = bind(self._kernel, _ROLE)
+
+    def submit_run(self, request: RunRequest) -> Future[str]:
+        """Hand one run to the workers; the future yields the Outcome's text."""
+        from workflows.apps import request_to_text
+
+        return self._bound().execute_run(self._context, request_to_text(request))
+
+    def submit_command(self, command: Command) -> Future[str]:
+        """Hand one command to the workers; the future yields the CommandResult's text."""
+        return self._bound().run_command(command.to_text())
+
+    def alive(self) -> bool:
+        """Tell whether results can still arrive."""
+        return self._kernel is not None and self._executor().interchange_alive()
+
+    def broken(self) -> str | None:
+        """Return what the workers said when none of them can work, or None while all is well."""
+        from site_configs.executor import BrokenBlocksError
+
+        error = self._executor().executor_exception if self._kernel is not None else None
+        return str(error) if isinstance(error, BrokenBlocksError) else None
+
+    def lost(self, error: BaseException) -> str | None:
+        """Return a sentence when an execution was lost by the infrastructure, or None when it failed of itself.
+
+        Args:
+            error: What its future raised.
+        """
+        from parsl.executors.errors import BadStateException
+        from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
+
+        if isinstance(error, WorkerLost):
+            return f"The worker that executed the run died on host {error.hostname}."
+        if isinstance(error, ManagerLost):
+            return f"The manager of the workers on host {error.hostname} was not heard of any more."
+        if isinstance(error, BadStateException):
+            return "Parsl ended while the run was with it."
+        return None
+
+    def wind_up(self, wait_s: float, run_ids: Sequence[str]) -> None:
+        """Close after the interchange has died: what is being executed gets time to finish.
+
+        Args:
+            wait_s: The longest time.
+            run_ids: Runs that may be in execution.
+        """
+        wait_for_workers(self.workdir, run_ids, wait_s)
+        self.close()
+
+    def close(self) -> None:
+        """End Parsl, its workers, and every program that they run, in a few seconds."""
+        kernel, self._kernel, self._apps = self._kernel, None, None
+        if kernel is not None:
+            thread = threading.Thread(target=self._clean_up, args=(kernel,), daemon=True)
+            thread.start()
+            # Whatever Parsl has not ended by then is killed below.
+            thread.join(_CLEANUP_S)
+        self._end_processes()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _clean_up(self, kernel: DataFlowKernel) -> None:
+        """Let Parsl end itself."""
+        executor: SupervisedExecutor = kernel.executors[_ROLE]
+        try:
+            if not executor.interchange_alive():
+                executor.give_up()
+            kernel.cleanup()
+        except Exception:
+            logging.getLogger("parsl").exception("Parsl did not end as it should; its processes are killed")
+
+    def _end_processes(self) -> None:
+        """Kill what is left of this session and remove its temporary files."""
+        if self._token:
+            kill_tagged(SESSION_VARIABLE, self._token)
+        self._token = ""
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch = None
+        if self._log is not None:
+            logging.getLogger("parsl").removeHandler(self._log)
+            self._log.close()
+        self._log = None
+
+    def _executor(self) -> SupervisedExecutor:
+        if self._kernel is None:
+            raise SiteError("Parsl has not been started.")
+        executor: SupervisedExecutor = self._kernel.executors[_ROLE]
+        return executor
+
+    def _bound(self) -> Apps:
+        if self._apps is None:
+            raise SiteError("Parsl has not been started.")
+        return self._apps
+
+    def _open_log(self) -> None:
+        """Send what Parsl says in this process to a file, warnings only: it writes several lines for each task."""
+        self._log = logging.FileHandler(self.logs / "driver.log", delay=True)
+        self._log.setLevel(logging.WARNING)
+        self._log.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        logger = logging.getLogger("parsl")
+        logger.setLevel(logging.WARNING)
+        logger.propagate = False
+        logger.addHandler(self._log)
+
+    def _drop_old_logs(self) -> None:
+        """Keep the logs of the last few sessions."""
+        folders = sorted(path for path in self.logs.iterdir() if path.is_dir() and path.name.isdigit())
+        for folder in folders[: -(KEPT_LOGS - 1)]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def scratch_prefix(campaign: str) -> str:
+    """Return how the names of a campaign's temporary folders begin."""
+    return f"sg-{campaign[:10]}-"
+
+
+@contextlib.contextmanager
+def _exported(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables while processes are started that must inherit them."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
