@@ -1,0 +1,306 @@
+"""Reading the journal, with or without its lock: the whole state, or what happened since."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from surrogate.core.errors import IntegrityError
+from workflows import journal_codec, journal_events
+from workflows.journal_format import (
+    POINTER,
+    Entry,
+    FileName,
+    Position,
+    Snapshot,
+    entry_of,
+    lines,
+    list_files,
+    read_pointer,
+)
+from workflows.journal_state import JournalState
+
+SKIPPED = "journal.skipped"
+_TAKEN_UP = "Runs whose results are still there are taken up again."
+_LOOKS = 4
+_BETWEEN_LOOKS_S = 0.1
+
+
+@dataclass(slots=True)
+class Loaded:
+    """The journal as it was read.
+
+    Attributes:
+        state: Behind the last whole event.
+        uid: Identity of the journal.
+        position: Behind the last whole event.
+        repaired: What had to be repaired, as sentences.
+        torn: Bytes behind the last whole event that are no whole event: being written now, or torn.
+        damaged: Files that are damaged and were made good from others.
+    """
+
+    state: JournalState
+    uid: str
+    position: Position
+    repaired: list[str] = field(default_factory=list)
+    torn: int = 0
+    damaged: list[Path] = field(default_factory=list)
+
+
+def load(folder: Path) -> Loaded | None:
+    """Read the newest state, or return None where there is no journal.
+
+    Raises:
+        IntegrityError: If a file is damaged elsewhere than at its torn end, or is missing; names file, byte, way out.
+        DataError: If a newer version of this program wrote it.
+        FileNotFoundError: If the writer replaced a file meanwhile: read again.
+    """
+    told = ""
+    pointer = None
+    try:
+        pointer = read_pointer(folder)  # before the events: it must never know of more than was there to be read
+    except IntegrityError as error:
+        told = str(error)
+    names = list_files(folder)
+    newest = names[-1] if names else None
+    if pointer is not None and (newest is None or newest < pointer.name):
+        raise IntegrityError(
+            f"The journal file {folder / str(pointer.name)} is missing, and it is the newest. {_give_up(folder)}"
+        )
+    if newest is None:
+        return None
+    loaded = _load_file(folder, newest, None)
+    if pointer is not None and pointer.name == newest and loaded.state.seq < pointer.seq:
+        raise IntegrityError(
+            f"The journal {folder / str(newest)} holds whole events up to byte {loaded.position.offset} (number "
+            f"{loaded.state.seq}), and {pointer.seq} had been written: it was cut or damaged. {_give_up(folder)}"
+        )
+    if pointer is None and loaded.state.seq:
+        told = told or f"{folder / POINTER} was missing"
+        loaded.repaired.insert(0, f"{told}; whether the last events are gone cannot be told without it.")
+    return loaded
+
+
+def read_state(folder: Path) -> Loaded | None:
+    """Read the newest state while somebody else may be writing; None where there is no journal.
+
+    What looks damaged is looked at again, since a file may be seen half-way through a change.
+
+    Raises:
+        IntegrityError, DataError: As `load`.
+    """
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_BETWEEN_LOOKS_S)
+        try:
+            loaded = load(folder)
+        except (FileNotFoundError, IntegrityError):
+            if look == _LOOKS - 1:
+                raise
+        else:
+            if loaded is None or not loaded.repaired or look == _LOOKS - 1:
+                return loaded
+    raise AssertionError("unreachable")
+
+
+def _load_file(folder: Path, name: FileName, upto: int | None) -> Loaded:
+    """Read one file; a damaged snapshot is rebuilt from the file before it.
+
+    Args:
+        folder: The journal's folder.
+        name: File to read.
+        upto: Number of the last event that counts, or None for all.
+    """
+    path = folder / str(name)
+    with path.open("rb") as stream:
+        snapshot = Snapshot(stream, path)
+        state: JournalState | None = None
+        try:
+            state = journal_codec.decode(snapshot.blocks())
+        except (StopIteration, RuntimeError, LookupError, TypeError, ValueError) as error:
+            if snapshot.damaged_at < 0:
+                raise IntegrityError(f"The snapshot in {path} makes no sense: {error}. {_restore(path)}") from error
+        header = snapshot.header
+        if state is None or header is None or snapshot.damaged_at >= 0:
+            loaded = _rebuild(folder, name, snapshot)
+        else:
+            loaded = Loaded(state, header.uid, Position(name, snapshot.events_at, state.seq))
+        end = _replay(loaded.state, path, name, lines(stream, snapshot.events_at), upto=upto)
+        size = stream.seek(0, 2)
+    end = max(end, snapshot.events_at)
+    if upto is not None and loaded.state.seq != upto:
+        raise IntegrityError(
+            f"The journal {path} ends at event {loaded.state.seq}, and {upto} was needed. {_restore(path)}"
+        )
+    loaded.position = Position(name, end, loaded.state.seq)
+    loaded.torn = size - end if upto is None else 0
+    return loaded
+
+
+def _rebuild(folder: Path, name: FileName, snapshot: Snapshot) -> Loaded:
+    """Return the state at the end of a damaged snapshot, from the file before it."""
+    path, where = folder / str(name), snapshot.damaged_at
+    if not snapshot.ends:
+        snapshot.skip()
+    header = snapshot.header
+    size = path.stat().st_size
+    # Without its last line a file may have been cut, and events with it: that is for a person to decide.
+    if header is None or (not snapshot.ends and snapshot.events_at >= size):
+        raise IntegrityError(f"The journal {path} is damaged at byte {where}, inside its snapshot. {_restore(path)}")
+    told = f"The snapshot in {path} was damaged at byte {where}"
+    if header.after == 0:
+        return Loaded(JournalState(), header.uid, Position(name, 0, 0), [f"{told}; it was empty."], damaged=[path])
+    if header.previous is None:
+        raise IntegrityError(f"The journal {path} is damaged at byte {where}, inside its snapshot. {_restore(path)}")
+    try:
+        loaded = _load_file(folder, header.previous, header.after)
+    except (OSError, IntegrityError) as error:
+        raise IntegrityError(
+            f"The journal {path} is damaged at byte {where}, inside its snapshot, and cannot be rebuilt from the file "
+            f"before it. {error} {_restore(path)}"
+        ) from error
+    if loaded.uid != header.uid:
+        raise IntegrityError(
+            f"The journal {path} is damaged at byte {where}, inside its snapshot, and {header.previous} beside it "
+            f"belongs to another campaign. {_restore(path)}"
+        )
+    loaded.repaired.append(f"{told}; it was rebuilt from {header.previous}, and nothing is lost.")
+    loaded.damaged.append(path)
+    return loaded
+
+
+def _replay(
+    state: JournalState, path: Path, name: FileName, rest: Iterator[tuple[int, bytes]], *, upto: int | None
+) -> int:
+    """Apply the events of a file to the state; return the byte behind the last one that counts, 0 for none.
+
+    Raises:
+        IntegrityError: If one is damaged and events of later commits follow.
+    """
+    end = 0
+    for offset, line in rest:
+        if state.seq == upto:
+            return offset
+        end = offset + len(line)
+        entry = entry_of(line)
+        if entry is None or entry.seq != state.seq + 1 or entry.token != name.token:
+            _judge(state.seq + 1, path, offset, entry, rest)
+            return offset
+        try:
+            journal_events.apply(state, entry.event, entry.at)
+        except (LookupError, TypeError, ValueError) as error:
+            raise IntegrityError(
+                f"Event {entry.seq} of the journal {path} (byte {offset}) makes no sense: {error!r}. {_restore(path)}"
+            ) from error
+    return end
+
+
+def _judge(wanted: int, path: Path, offset: int, found: Entry | None, rest: Iterator[tuple[int, bytes]]) -> None:
+    """Raise unless what stands at `offset` is the torn end of an interrupted write."""
+    later = found
+    while later is None or later.first <= wanted:
+        following = next(rest, None)
+        if following is None:
+            if found is None:
+                return
+            break
+        later = entry_of(following[1])
+    raise IntegrityError(
+        f"The journal {path} is damaged at byte {offset}: event {wanted} is not as it was written, and later ones are, "
+        "so this is not the end of an interrupted write. Restore the file from a copy; or give up event "
+        f"{wanted} and all later ones with: truncate -s {offset} {_quoted(path)} && rm {_quoted(path.parent / POINTER)}"
+        f"; then resume. {_TAKEN_UP}"
+    )
+
+
+def tail(folder: Path, position: Position | None = None) -> tuple[list[Entry], Position | None]:
+    """Return the events behind a position, across changes of file, and the position behind them.
+
+    Args:
+        folder: The journal's folder.
+        position: From `read_state` or an earlier call; None for the oldest event that is still kept.
+
+    Returns:
+        Events and the position behind them. When events were missed (the file they stood in is gone) or must be taken
+        back (their writer had lost the lock), there is one entry whose event is `journal.skipped`: call `read_state`
+        and go on from its position.
+    """
+    entries: list[Entry] = []
+    while True:
+        names = list_files(folder)
+        try:
+            if position is None:
+                if not names:
+                    return entries, None
+                position = _begin(folder, names[0])
+            following = _successor(folder, position.name, names)
+            if position.name not in names or (following is None and names[-1] > position.name):
+                return [Entry(0, 0, 0, 0.0, {"event": SKIPPED})], position
+            found, position = _read_from(folder, position, following[1] if following else None)
+        except FileNotFoundError:
+            return [Entry(0, 0, 0, 0.0, {"event": SKIPPED})], position
+        entries += found
+        if following is None:
+            return entries, position
+        if position.seq != following[1]:
+            return [Entry(0, 0, 0, 0.0, {"event": SKIPPED})], position
+        position = _begin(folder, following[0])
+
+
+def _begin(folder: Path, name: FileName) -> Position:
+    """Return the position before the first event of a file."""
+    path = folder / str(name)
+    with path.open("rb") as stream:
+        snapshot = Snapshot(stream, path)
+        snapshot.skip()
+    return Position(name, snapshot.events_at, snapshot.header.after if snapshot.header else 0)
+
+
+def _successor(folder: Path, name: FileName, names: list[FileName]) -> tuple[FileName, int] | None:
+    """Return the file that goes on from the file `name`, and the number of the last event that it takes over."""
+    for newer in reversed(names):
+        if newer > name:
+            path = folder / str(newer)
+            with path.open("rb") as stream:
+                snapshot = Snapshot(stream, path)
+                next(snapshot.blocks(), None)
+            if snapshot.header is not None and snapshot.header.previous == name:
+                return newer, snapshot.header.after
+    return None
+
+
+def _read_from(folder: Path, position: Position, upto: int | None) -> tuple[list[Entry], Position]:
+    """Return the whole events of one file behind a position, up to the one numbered `upto`."""
+    entries: list[Entry] = []
+    offset, seq = position.offset, position.seq
+    with (folder / str(position.name)).open("rb") as stream:
+        for start, line in lines(stream, position.offset):
+            entry = entry_of(line)
+            if seq == upto or entry is None or entry.seq != seq + 1:
+                break
+            entries.append(entry)
+            offset, seq = start + len(line), entry.seq
+    return entries, Position(position.name, offset, seq)
+
+
+def _restore(path: Path) -> str:
+    """Return the way out when a file cannot be used at all."""
+    return (
+        "Restore it from a copy; or go back to the state before it with: "
+        f"rm {_quoted(path)} {_quoted(path.parent / POINTER)}; then resume. {_TAKEN_UP}"
+    )
+
+
+def _give_up(folder: Path) -> str:
+    """Return the way out when events are gone."""
+    return (
+        f"Restore it from a copy; or go on with what is there: rm {_quoted(folder / POINTER)}; then resume. {_TAKEN_UP}"
+    )
+
+
+def _quoted(path: Path) -> str:
+    """Return a path as it must be typed."""
+    return shlex.quote(str(path))
