@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from surrogate.core.files import sha256_file, write_json
 from surrogate.core.schema import Column, Coordinate, SampleTable, Schema, Values
+from surrogate.data.split import SPLITS, Split, SplitConfig, SplitCount
 from surrogate.design.parameters import Parameter, ParameterSpace
 from surrogate.models.calibration import Calibration
 from surrogate.models.combine import combine
@@ -223,6 +224,44 @@ def write_artifact(
     write_json(folder / "surrogate.json", record)
     write_manifest(folder)
     return folder
+
+
+@dataclass(frozen=True)
+class ToyDataset:
+    """Splits that are known beforehand; what was loaded is written down."""
+
+    tables: dict[tuple[str, str], SampleTable]
+    loaded: list[tuple[str, str]]
+    hash: str = "d" * 64
+
+    @classmethod
+    def of(cls, train: int = 80, tune: int = 30, holdout: int = 40, **acquired: int) -> ToyDataset:
+        tables = {
+            ("train", "design"): table(train, seed=1),
+            ("tune", "design"): table(tune, seed=2),
+            ("holdout", "design"): table(holdout, seed=3),
+        }
+        for number, (stratum, count) in enumerate(acquired.items()):
+            tables["holdout", stratum] = table(count, seed=10 + number)
+        return cls(tables, [])
+
+    @property
+    def schema(self) -> Schema:
+        return SCHEMA
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        return tuple(stratum for (_, stratum), samples in self.tables.items() for _ in range(len(samples)))
+
+    def counts(self, split: SplitConfig, stratum: str | None = "design") -> dict[Split, SplitCount]:
+        return {
+            which: SplitCount(len(self.tables[which, "design"]), len(self.tables[which, "design"])) for which in SPLITS
+        }
+
+    def load(self, split: SplitConfig, which: Split, stratum: str | None = "design") -> SampleTable:
+        assert stratum is not None
+        self.loaded.append((which, stratum))
+        return self.tables.get((which, stratum), self.tables["train", "design"].take(np.zeros(0, np.int64)))
 
 
 def write_manifest(folder: Path) -> None:

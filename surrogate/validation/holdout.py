@@ -1,0 +1,82 @@
+"""How often a holdout has been consulted: every look makes the next verdict a little less independent."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from surrogate.core.errors import IntegrityError
+from surrogate.core.files import read_json, write_json
+from surrogate.core.identity import digest
+
+
+@dataclass(frozen=True, slots=True)
+class Consultations:
+    """What is known about the looks at one campaign's holdout, this one included.
+
+    Attributes:
+        times: Looks.
+        surrogates: Different versions that were judged on it.
+    """
+
+    times: int
+    surrogates: int
+
+    @property
+    def sentence(self) -> str:
+        """The same for a reader."""
+        if self.times == 1:
+            return "This is the first time that this holdout was consulted."
+        versions = "one version" if self.surrogates == 1 else f"{self.surrogates} versions"
+        return f"This holdout has been consulted {self.times} times, for {versions} of the surrogate."
+
+
+def record_consultation(path: Path, *, salt: str, version: str, dataset_hash: str) -> Consultations:
+    """Write down one look at the holdout, before it is taken.
+
+    A holdout is known by the split's salt: more data of the same campaign extends it, and earlier looks still count.
+
+    Args:
+        path: The record, a JSON file of the working directory.
+        salt: Salt of the split.
+        version: Version that is judged.
+        dataset_hash: Hash of the dataset.
+
+    Raises:
+        IntegrityError: If the record is damaged.
+    """
+    holdout = digest("holdout", salt)[:16]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path.with_name(f".{path.name}.lock")):
+        looks = []
+        if path.exists():
+            record = read_json(path)
+            try:
+                looks = list(record["consultations"])
+                versions = {str(look["version"]) for look in looks if look["holdout"] == holdout}
+            except (KeyError, TypeError) as error:
+                raise IntegrityError(
+                    f"The file {path}, which counts the looks at the holdout, is damaged. Restore it from a backup; "
+                    "if you delete it, say in your report that the count began anew."
+                ) from error
+        else:
+            versions = set()
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        looks.append({"holdout": holdout, "version": version, "dataset_hash": dataset_hash, "at": now})
+        write_json(path, {"consultations": looks})
+    return Consultations(sum(look["holdout"] == holdout for look in looks), len(versions | {version}))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file beside the record."""
+    with path.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)
