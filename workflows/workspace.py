@@ -39,6 +39,11 @@ class Workspace:
         return self.root / "lock"
 
     @property
+    def requests(self) -> Path:
+        """Folder where other commands leave requests for the holder."""
+        return self.root / "requests"
+
+    @property
     def runs(self) -> Path:
         """Folder of the run folders."""
         return self.root / "runs"

@@ -1,0 +1,112 @@
+"""The status of a campaign on a terminal."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from workflows.status import Status
+
+_STYLES = {"packed": "green", "done": "green", "running": "cyan", "failed": "red", "quarantined": "magenta"}
+_MEANS = {
+    "planned": "waiting to run",
+    "running": "running now",
+    "done": "admitted, not packed yet",
+    "packed": "admitted, in the dataset",
+    "failed": "gave nothing; run again or given up",
+    "quarantined": "result is not physical; never run again",
+}
+
+
+def view(status: Status, failures: int) -> Group:
+    """Return the parts of the picture, one below the other."""
+    parts: list[RenderableType] = [_head(status)]
+    if status.total:
+        parts += [_bar(status), _runs(status)]
+    if status.stages:
+        parts.append(_stages(status))
+    if status.failures:
+        parts.append(_failures(status, failures))
+    if status.verdict is not None:
+        passed = bool(status.verdict.get("passed"))
+        word = "passed" if passed else "did not pass"
+        parts.append(Text(f"Verdict: the surrogate {word} its gate.", style="bold green" if passed else "bold red"))
+    parts += [
+        Text(f"Waiting for the holder: {request['kind']} (asked by {request['user']})") for request in status.requests
+    ]
+    parts += [Text(f"Note: {note}", style="yellow") for note in status.notes]
+    return Group(*parts)
+
+
+def _head(status: Status) -> Text:
+    """Return the first lines: which campaign, who works on it, how fast."""
+    text = Text.from_markup(f"[bold]{escape(status.campaign or 'Campaign')}[/bold] in {escape(status.workdir)}\n")
+    text.append(f"Held by {status.holder}." if status.holder else "Nobody works on it now.")
+    if status.stage:
+        text.append(f"\nStage: {status.stage}")
+    if status.runs_per_hour is not None:
+        text.append(f"\n{status.runs_per_hour:,.0f} runs/h in this session")
+    if status.seconds_per_run is not None:
+        text.append(f"\n{status.seconds_per_run:,.2f} s for a run, on average")
+    if status.eta_s is not None:
+        text.append(f"\n{duration(status.eta_s)} until the planned runs have ended")
+    return text
+
+
+def _bar(status: Status) -> RenderableType:
+    """Return how much of the ensemble has ended."""
+    left = status.runs["planned"] + status.runs["running"]
+    return ProgressBar(total=status.total, completed=status.total - left, width=60)
+
+
+def _runs(status: Status) -> Table:
+    """Return the runs by status."""
+    table = Table("Runs", "Number", "", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    for name, count in status.runs.items():
+        if count:
+            table.add_row(Text(name, style=_STYLES.get(name, "")), f"{count:,}", Text(_MEANS[name], style="dim"))
+    table.add_row(
+        "all", f"{status.total:,}", Text(f"{status.samples:,} samples, {status.shards:,} shards", style="dim")
+    )
+    return table
+
+
+def _stages(status: Status) -> Table:
+    """Return the stages with their times."""
+    table = Table("Stage", "", "Time", box=None, pad_edge=False)
+    table.columns[2].justify = "right"
+    for stage in status.stages:
+        table.add_row(stage.name, stage.status, duration(stage.seconds) if stage.seconds else "")
+    return table
+
+
+def _failures(status: Status, number: int) -> Group:
+    """Return failures by kind, and the latest ones with what can be done."""
+    table = Table("Failures", "Number", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    for kind, count in status.failures.items():
+        table.add_row(kind, f"{count:,}")
+    lines: list[RenderableType] = [table]
+    for failure in status.recent_failures[:number]:
+        text = Text(f"{failure.run_id[:12]} attempt {failure.attempt}: {failure.message}")
+        if failure.remedy:
+            text.append(f" {failure.remedy}", style="cyan")
+        if failure.log:
+            text.append(f" See {failure.log}.", style="dim")
+        lines.append(text)
+    return Group(*lines)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them: `3.2 s`, or hours, minutes and seconds."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return str(timedelta(seconds=round(seconds)))
