@@ -130,7 +130,8 @@ class _Execution:
         except OSError as error:
             outcome = self.failure(_storage_trouble(error))
         try:
-            write_json(self.folder / RECEIPT, outcome.to_json())
+            # Lost with the machine's power, it only costs the run once more; its hash tells a torn run file anyway.
+            write_json(self.folder / RECEIPT, outcome.to_json(), durable=False)
         except OSError as error:
             return self.failure(_storage_trouble(error))
         return outcome
@@ -244,7 +245,7 @@ class _Execution:
         path, inputs = self.folder / RUN_FILE, self.request.inputs
         try:
             columns = run_columns(inputs, data, self.schema)
-            write_run_file(path, self.schema, columns, data.groups, self._provenance(data))
+            write_run_file(path, self.schema, columns, data.groups, self._provenance(data), durable=False)
         except SurrogateError as error:
             raise _Stopped(Diagnosis(FailureKind.OUTPUT_UNREADABLE, str(error), None, "", True)) from error
         expected = {name: value for name, value in inputs.items() if name not in data.inputs}
@@ -252,7 +253,7 @@ class _Execution:
         if not admission.ok:
             kind = admission.kind or FailureKind.OUTPUT_UNREADABLE
             raise _Stopped(Diagnosis(kind, admission.reason, None, "", True))
-        status = path.stat()
+        status = _flushed(path)
         return Success(
             run_id=self.request.run_id,
             path=os.path.relpath(path, self.workdir),
@@ -285,6 +286,19 @@ class _Execution:
             "seconds": self._seconds,
             "notes": data.notes,
         }
+
+
+def _flushed(path: Path) -> os.stat_result:
+    """Flush an admitted file, which already has its name, to disk; return its status.
+
+    One flush a run: it takes the new name with it, where flushing first and renaming then would take three.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

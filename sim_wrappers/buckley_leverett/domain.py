@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from mpi4py import MPI
 from numpy.typing import NDArray
 
 from sim_wrappers.buckley_leverett.scheme import Muscl, Scheme, Upwind
@@ -14,7 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from mpi4py import MPI
+
 Array = NDArray[np.float64]
+
+
+class Alone:
+    """Stands for a communicator of one rank, without MPI."""
+
+    size = 1
+    rank = 0
 
 
 def share(cells: int, ranks: int) -> list[int]:
@@ -38,20 +46,20 @@ class Domain:
     """
 
     def __init__(
-        self, comm: MPI.Comm, cells: int, mobility_ratio: float, options: Mapping[str, Any], steps: int
+        self, comm: MPI.Comm | Alone, cells: int, mobility_ratio: float, options: Mapping[str, Any], steps: int
     ) -> None:
         """Place this rank's cells.
 
         Args:
-            comm: The ranks that share the cells.
+            comm: The ranks that share the cells; `Alone()` for one without MPI.
             cells: All cells; every rank must own at least `ghost_cells(scheme)`.
             mobility_ratio: M > 0.
             options: With `scheme` and `limiter`.
             steps: Steps that are wanted between two exchanges; fewer when a rank owns too few cells.
         """
-        self._comm, self._counts = comm, share(cells, comm.size)
-        rank, owned = comm.rank, self._counts[comm.rank]
-        first, last = rank == 0, rank == comm.size - 1
+        self._comm = None if isinstance(comm, Alone) or comm.size == 1 else comm
+        self._counts, self._first_rank = share(cells, comm.size), comm.rank == 0
+        owned, first, last = self._counts[comm.rank], comm.rank == 0, comm.rank == comm.size - 1
         self.interval = max(1, min(steps, min(self._counts) // ghost_cells(options["scheme"])))
         kind = Muscl if options["scheme"] == "muscl" else Upwind
         left = self._ghosts(kind.left, end=first, at_end=2 if kind is Muscl else 1)
@@ -66,20 +74,25 @@ class Domain:
         state = self.scheme.state
         self.own = state[left : left + owned]
         self._present = state[left - 1 : left + owned]
-        self._plan_exchange(state, left, owned, kind.left * self.interval, kind.right * self.interval)
         self._range = np.empty(2)
+        if self._comm is not None:
+            self._plan_exchange(self._comm, left, owned, kind)
 
     def _ghosts(self, per_step: int, *, end: bool, at_end: int) -> int:
         """Return the ghost cells of one side: those of the medium's end, or a halo."""
         return at_end if end else per_step * self.interval
 
-    def _plan_exchange(self, state: Array, left: int, owned: int, from_left: int, from_right: int) -> None:
-        """Keep the buffers of both directions: what is sent downstream, and what is sent upstream."""
-        rank, size = self._comm.rank, self._comm.size
-        self._behind = rank - 1 if rank > 0 else MPI.PROC_NULL
-        self._ahead = rank + 1 if rank < size - 1 else MPI.PROC_NULL
+    def _plan_exchange(self, comm: MPI.Comm, left: int, owned: int, kind: type[Muscl | Upwind]) -> None:
+        """Keep neighbours and buffers of both directions: what is sent downstream, and what is sent upstream."""
+        from mpi4py import MPI
+
+        state = self.scheme.state
+        from_left, from_right = kind.left * self.interval, kind.right * self.interval
         end, none = left + owned, state[:0]
-        has_behind, has_ahead = rank > 0, rank < size - 1
+        has_behind, has_ahead = comm.rank > 0, comm.rank < comm.size - 1
+        self._behind = comm.rank - 1 if has_behind else MPI.PROC_NULL
+        self._ahead = comm.rank + 1 if has_ahead else MPI.PROC_NULL
+        self._in_place, self._largest = MPI.IN_PLACE, MPI.MAX
         self._downstream = (
             state[end - from_left : end] if has_ahead else none,
             state[left - from_left : left] if has_behind else none,
@@ -91,7 +104,7 @@ class Domain:
 
     def exchange(self) -> None:
         """Fill the halos with the neighbours' cells. Collective."""
-        if self._comm.size == 1:
+        if self._comm is None:
             return
         send, receive = self._downstream
         self._comm.Sendrecv(send, self._ahead, 0, receive, self._behind, 0)
@@ -104,19 +117,21 @@ class Domain:
         Each rank looks at its upstream neighbour's last cell, too, so that no gap is left between the ranks' ranges.
         """
         self._range[0], self._range[1] = -self._present.min(), self._present.max()
-        if self._comm.size > 1:
-            self._comm.Allreduce(MPI.IN_PLACE, self._range, MPI.MAX)
+        if self._comm is not None:
+            self._comm.Allreduce(self._in_place, self._range, self._largest)
         return -float(self._range[0]), float(self._range[1])
 
     def gather(self) -> Array | None:
         """Return all cells, `[cells]` float64, on rank 0 and None elsewhere. Collective."""
-        if self._comm.size == 1:
+        if self._comm is None:
             return self.own.copy()
-        whole = np.empty(sum(self._counts)) if self._comm.rank == 0 else None
+        whole = np.empty(sum(self._counts)) if self._first_rank else None
         target = None if whole is None else [whole, self._counts]
         self._comm.Gatherv(np.ascontiguousarray(self.own), target, 0)
         return whole
 
     def from_outlet(self, value: float) -> float:
         """Return the last rank's value on every rank. Collective."""
+        if self._comm is None:
+            return value
         return float(self._comm.bcast(value, self._comm.size - 1))

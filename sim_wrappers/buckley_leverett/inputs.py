@@ -44,7 +44,7 @@ def complete_options(options: Mapping[str, Any]) -> dict[str, Any]:
             raise ConfigError(f"Option 'limiter' of {simulator} belongs to the scheme 'muscl'; 'upwind' has none.")
         limiter, limit = "none", 1.0
     else:
-        limiter = one_of(simulator, "limiter", options.get("limiter", "van_leer"), tuple(COURANT_LIMITS))
+        limiter = one_of(simulator, "limiter", options.get("limiter", "monotonized_central"), tuple(COURANT_LIMITS))
         limit = COURANT_LIMITS[limiter]
     cfl = real(simulator, "cfl", options.get("cfl", limit))
     if not 0.0 < cfl <= limit:

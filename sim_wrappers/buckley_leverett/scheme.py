@@ -111,7 +111,8 @@ class Muscl:
         self._limiter = LIMITERS[limiter]
         self._difference = np.empty(size - 1)
         self._behind, self._ahead = self._difference[:-1], self._difference[1:]
-        self._face, self._work = np.empty(size - 2), np.empty(size - 2)
+        self._face = np.empty(size - 2)
+        self._work = (np.empty(size - 2), np.empty(size - 2))
         self._flux = _Flux(size - 2, mobility_ratio)
         self._upper, self._lower = self._flux.out[1:], self._flux.out[:-1]
         self._change = np.empty(size - 3)

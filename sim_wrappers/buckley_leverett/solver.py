@@ -13,16 +13,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpi4py import MPI
 from numpy.typing import NDArray
 
 from sim_wrappers.buckley_leverett import OUTPUT_CELLS, VERSION
-from sim_wrappers.buckley_leverett.domain import Domain, ghost_cells, share
+from sim_wrappers.buckley_leverett.domain import Alone, Domain, ghost_cells, share
 from sim_wrappers.buckley_leverett.flux import inflection, largest_speed
 from surrogate.core.world import check_world_size
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 Array = NDArray[np.float64]
 
@@ -50,12 +52,12 @@ class Solution:
 
 
 def solve(
-    comm: MPI.Comm, mobility_ratio: float, times: Sequence[float], *, cells: int, options: Mapping[str, Any]
+    comm: MPI.Comm | Alone, mobility_ratio: float, times: Sequence[float], *, cells: int, options: Mapping[str, Any]
 ) -> Solution:
     """Displace from s = 0 with injection at s = 1. Collective; the same bits for any number of ranks.
 
     Args:
-        comm: The ranks that share the cells.
+        comm: The ranks that share the cells; `Alone()` for one without MPI.
         mobility_ratio: M > 0, without unit.
         times: `[T]` rising normalised times τ > 0.
         cells: Cells of the unit interval.
@@ -161,6 +163,8 @@ def _write(path: Path, case: Mapping[str, Any], solution: Solution, seconds: flo
 
 def main(arguments: Sequence[str]) -> int:
     """Run one case on all ranks of the world; return the exit status."""
+    from mpi4py import MPI
+
     comm = MPI.COMM_WORLD
     check_world_size(comm.size)
     source, target = (Path(argument) for argument in arguments)
