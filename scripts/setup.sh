@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# Make .venv: Python's own venv, uv by its locked hash, the locked packages, this project in place, Horovod.
+# Make an environment: Python's own venv, uv by its locked hash, the locked packages, this project in place, Horovod.
 # Running it again adds what is missing and removes nothing.
+#
+# usage: setup.sh [FOLDER [MPI]]    .venv and mpich by default
 set -euo pipefail
 cd "$(dirname "$0")/.."
+env=${1:-.venv}
+mpi=${2:-mpich}
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -18,39 +22,39 @@ fitting_python() {
     fail "Python 3.11, 3.12 or 3.13 is needed, and none was found on PATH. Install one, or name it: make PYTHON=/path/to/python3.12"
 }
 
-# A .venv that was moved, copied or outlived its Python is made anew.
+# An environment that was moved, copied or outlived its Python is made anew.
 usable() {
-    .venv/bin/python -c 'import pathlib, sys; sys.exit(pathlib.Path(sys.prefix).resolve() != pathlib.Path(".venv").resolve())' \
-        2>/dev/null && { [ ! -e .venv/bin/uv ] || .venv/bin/uv --version >/dev/null 2>&1; } \
-        && { [ ! -e .venv/bin/surrogate ] || head -1 .venv/bin/surrogate | grep -qF "$PWD/.venv/"; }
+    "$env"/bin/python -c 'import pathlib, sys; sys.exit(pathlib.Path(sys.prefix).resolve() != pathlib.Path(sys.argv[1]).resolve())' "$env" \
+        2>/dev/null && { [ ! -e "$env"/bin/uv ] || "$env"/bin/uv --version >/dev/null 2>&1; } \
+        && { [ ! -e "$env"/bin/surrogate ] || head -1 "$env"/bin/surrogate | grep -qF "$PWD/$env/"; }
 }
 
-if [ -e .venv ] && ! usable; then
-    say "The environment in .venv does not belong to this folder or lost its Python; it is made anew."
-    rm -rf .venv
+if [ -e "$env" ] && ! usable; then
+    say "The environment in $env does not belong to this folder or lost its Python; it is made anew."
+    rm -rf "$env"
 fi
-if [ ! -e .venv ]; then
+if [ ! -e "$env" ]; then
     python=$(fitting_python)
-    say "Making .venv with $("$python" --version) …"
-    "$python" -m venv .venv || {
-        rm -rf .venv
+    say "Making $env with $("$python" --version) …"
+    "$python" -m venv "$env" || {
+        rm -rf "$env"
         fail "Python could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"
     }
 fi
 
 # pip's settings know the site's mirror; uv does not read them, so they are handed on.
 if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
-    mirror=${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}
+    mirror=${PIP_INDEX_URL:-$("$env"/bin/python -m pip config get global.index-url 2>/dev/null || true)}
     if [ -n "$mirror" ]; then export UV_DEFAULT_INDEX=$mirror; fi
 fi
 
 say "Installing what is locked …"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+"$env"/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 # `uv pip install`, not `sync`: what was built here (Horovod) stays.
-.venv/bin/uv --no-config pip install --quiet --python .venv/bin/python --require-hashes \
-    -r requirements/dev.txt -r requirements/mpich.txt
-.venv/bin/uv --no-config pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
+"$env"/bin/uv --no-config pip install --quiet --python "$env"/bin/python --require-hashes \
+    -r requirements/dev.txt -r "requirements/$mpi.txt"
+"$env"/bin/uv --no-config pip install --quiet --python "$env"/bin/python --no-deps --no-build-isolation --editable .
 if [ -z "${SURROGATE_WITHOUT_HOROVOD:-}" ]; then
-    .venv/bin/python -m workflows.horovod_build
+    "$env"/bin/python -m workflows.horovod_build
 fi
-say "The environment is ready: $PWD/.venv"
+say "The environment is ready: $PWD/$env"

@@ -95,7 +95,7 @@ def judge_library(mpi: MpiLibrary, library: str, loaded: list[str]) -> Check:
         loaded: Paths of the mapped MPI libraries.
     """
     name = f"{RANKS} ranks"
-    first_line = library.strip().splitlines()[0].rstrip("\0") if library.strip() else "nothing"
+    first_line = " ".join(library.replace("\0", "").strip().partition("\n")[0].split()) or "nothing"
     where = ", ".join(loaded) or "a place that could not be told"
     known = VENDORS.get(mpi.name)
     if known is not None and not any(word in library for word in known):
