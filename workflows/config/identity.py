@@ -1,0 +1,93 @@
+"""What makes a campaign the one that it is: whatever decides its data and their splits.
+
+A working directory belongs to one campaign. Its owner may change, and then resume: title, description and intended use;
+`[resources]` and the site; `[failures]`; `[model]`, `[train]` (another training is made); `[gate]` (another verdict is
+made, and it says how often the holdout has been consulted); `[card]`; `split.minimum`; and `design.runs` where a longer
+design continues the shorter one (not in a Latin hypercube without `block`, nor downwards: see `workflows.plan`).
+Everything else would mix data of two designs or move points across the border of the holdout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from surrogate.core.errors import ConfigError
+from surrogate.core.identity import canonical, digest
+from surrogate.design.space import InputSpace
+from workflows.config.campaign import CampaignConfig
+
+
+def identity_parts(campaign: CampaignConfig, space: InputSpace, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides a campaign's data, by the keys of its file; JSON-ready.
+
+    Args:
+        campaign: The campaign.
+        space: Its input space, the simulator's defaults filled in.
+        options: The simulator's options that decide results, defaults filled in.
+    """
+    design: dict[str, Any] = {"sampler": campaign.design.sampler}
+    if campaign.design.sampler == "grid":
+        design["levels"] = campaign.design.levels
+    if campaign.design.sampler == "latin_hypercube":
+        design["block"] = campaign.design.block or campaign.design.runs
+    inputs = space.to_json()
+    for entry in inputs.get("parameters", ()):
+        entry.pop("description", None)
+    splits = campaign.splits
+    parts: dict[str, Any] = canonical(
+        {
+            "simulator": {"name": campaign.simulator.name, "options": dict(options)},
+            "inputs": {entry["name"]: entry for entry in inputs["parameters"]} if "parameters" in inputs else inputs,
+            "design": design,
+            "seed": campaign.seed,
+            "split": {"salt": splits.salt, "tune": splits.tune, "holdout": splits.holdout},
+        }
+    )
+    return parts
+
+
+def identity_of(parts: Mapping[str, Any]) -> str:
+    """Return the campaign's identity (hex, 64 characters) from `identity_parts`."""
+    return digest("campaign", dict(parts))
+
+
+def check_same_campaign(recorded: Mapping[str, Any], parts: Mapping[str, Any], workdir: Path, where: str) -> None:
+    """Refuse the working directory of another campaign.
+
+    Args:
+        recorded: `identity_parts` that the working directory was begun with.
+        parts: Those of the campaign at hand.
+        workdir: The working directory.
+        where: Name of the campaign file, for the sentence.
+
+    Raises:
+        ConfigError: Naming the first key that differs, with both values.
+    """
+    difference = _first_difference(recorded, parts, "")
+    if difference is not None:
+        key, old, new = difference
+        raise ConfigError(
+            f"{workdir} belongs to another campaign: there '{key}' is {_told(old)}, and in {where} it is {_told(new)}. "
+            "Give this campaign a working directory of its own with --workdir."
+        )
+
+
+_ABSENT = object()
+
+
+def _told(value: Any) -> str:
+    return "absent" if value is _ABSENT else repr(value)
+
+
+def _first_difference(old: Any, new: Any, key: str) -> tuple[str, Any, Any] | None:
+    """Return the first place at which two JSON values differ, and what stands there."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in [*old, *(name for name in new if name not in old)]:
+            place = f"{key}.{name}" if key else str(name)
+            found = _first_difference(old.get(name, _ABSENT), new.get(name, _ABSENT), place)
+            if found is not None:
+                return found
+        return None
+    return None if old == new else (key, old, new)

@@ -1,0 +1,286 @@
+"""What a campaign is going to run, worked out and checked before anything is started.
+
+The same campaign and the same version of its simulator give the same plan on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sim_wrappers import catalog
+from sim_wrappers.protocol import Program, RunRequest, Simulator
+from site_configs.resources import ResourceRequest
+from surrogate.core.errors import ConfigError, DataError, SpaceError, SplitError
+from surrogate.core.identity import point_hash, run_id
+from surrogate.core.schema import Schema
+from surrogate.data.split import SPLITS, Split, SplitConfig, SplitCount
+from surrogate.design.samplers import Design, choose
+from surrogate.design.space import InputSpace, Point, Sampler
+from workflows.config import CampaignConfig, identity_of, identity_parts
+from workflows.config.parts import MOST_POINTS
+
+DESIGN_STRATUM = "design"
+"""Stratum of the runs that the declared design asks for."""
+
+LONGEST_SEARCH = 20_000
+"""Points that are tried at most to say how many runs would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One run of the plan.
+
+    Attributes:
+        request: What is to be executed; it carries the run id.
+        stratum: Where its samples belong.
+        split: Split of the run's point.
+    """
+
+    request: RunRequest
+    stratum: str
+    split: Split
+
+    def record(self) -> dict[str, Any]:
+        """Return the run as the journal's event `runs.planned` holds it."""
+        return {"run_id": self.request.run_id, "inputs": dict(self.request.inputs), "stratum": self.stratum}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How long the runs will take.
+
+    Attributes:
+        seconds: Wall-clock seconds of all runs together.
+        upper_bound: Whether that is a bound, made of the walltime, because nothing better is known.
+        sentence: The same in words, and where it comes from.
+    """
+
+    seconds: float
+    upper_bound: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Everything that a campaign's runs are made of.
+
+    Attributes:
+        campaign: The campaign.
+        simulator: What is asked.
+        version: Version of the simulation code.
+        options: The simulator's options, defaults filled in.
+        space: Where the points were chosen.
+        schema: Columns and coordinates of a run file, inputs first.
+        splits: How points are divided.
+        design: The points.
+        runs: The runs, in the order of the design.
+        parts: What the campaign's identity is made of (see `workflows.config.identity`).
+    """
+
+    campaign: CampaignConfig
+    simulator: Simulator
+    version: str
+    options: dict[str, Any]
+    space: InputSpace
+    schema: Schema
+    splits: SplitConfig
+    design: Design
+    runs: tuple[PlannedRun, ...]
+    parts: dict[str, Any]
+
+    @property
+    def identity(self) -> str:
+        """Identity of the campaign (hex, 64 characters): what decides its data."""
+        return identity_of(self.parts)
+
+    @property
+    def requests(self) -> tuple[RunRequest, ...]:
+        """The requests of all runs."""
+        return tuple(run.request for run in self.runs)
+
+    @property
+    def counts(self) -> dict[Split, int]:
+        """Points of each split."""
+        return {split: sum(run.split == split for run in self.runs) for split in SPLITS}
+
+    def estimate(self, slots: int, seconds: float | None = None) -> Estimate:
+        """Say how long all runs will take.
+
+        Args:
+            slots: Runs that the site executes at once, at least 1.
+            seconds: Measured wall-clock seconds of a run, or None when none has finished.
+        """
+        resources = self.campaign.resources
+        each, source = (seconds, "measured") if seconds is not None else (resources.expected, "expected")
+        if each is None:
+            each, source = resources.walltime, "walltime"
+        total = math.ceil(len(self.runs) / max(slots, 1)) * float(each)
+        how = f"{len(self.runs)} runs, {slots} at once, {each:g} s each ({source})"
+        bound = source == "walltime"
+        return Estimate(total, bound, f"{'at most' if bound else 'about'} {duration(total)}: {how}")
+
+    def launch_lines(
+        self, launch: Callable[[Program, ResourceRequest], Sequence[str]], folder: Path, count: int = 1
+    ) -> list[tuple[str, ...]]:
+        """Return what would be started for the first runs; nothing is written and nothing is started.
+
+        Args:
+            launch: Turns a program and its resources into a command line of the site.
+            folder: The campaign's folder of runs, as it would be.
+            count: How many runs to show.
+        """
+        lines = []
+        for run in self.runs[:count]:
+            place = folder / run.request.run_id[:2] / run.request.run_id
+            program = self.simulator.program(run.request, place)
+            lines.append(tuple(launch(program, run.request.resources)))
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready summary for `--dry-run --json`."""
+        return {
+            "campaign": self.campaign.name,
+            "identity": self.identity,
+            "simulator": self.simulator.name,
+            "simulator_version": self.version,
+            "options": self.options,
+            "runs": len(self.runs),
+            "duplicates": self.design.duplicates,
+            "splits": dict(self.counts),
+            "minimum": dict(self.splits.minimum),
+            "space": self.space.to_json(),
+        }
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, two units at most."""
+    whole = math.ceil(seconds)
+    for size, unit, next_size, next_unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // next_size
+            return f"{whole // size} {unit}" + (f" {rest} {next_unit}" if rest else "")
+    return f"{whole} s"
+
+
+def find_simulator(campaign: CampaignConfig) -> Simulator:
+    """Return the simulator that a campaign names.
+
+    Raises:
+        ConfigError: If there is none of that name, with the nearest one; the sentence names the file.
+    """
+    try:
+        return catalog.get(campaign.simulator.name)
+    except ConfigError as error:
+        raise ConfigError(f"In {campaign.where}, 'simulator.name': {error}") from error
+
+
+def make_plan(campaign: CampaignConfig, simulator: Simulator) -> Plan:
+    """Work out all runs of a campaign's design and refuse what cannot end in a verdict.
+
+    Args:
+        campaign: The campaign.
+        simulator: The simulator that it names.
+
+    Raises:
+        ConfigError: If options, inputs or the design are wrong; the sentence names the file.
+        DataError: If a table of points cannot be used.
+        SplitError: If a split would have fewer points than its minimum; the sentence says how many runs would do.
+    """
+    where = campaign.where
+    try:
+        options = simulator.check_options(campaign.simulator.options)
+    except ConfigError as error:
+        raise ConfigError(f"In {where}, [simulator.options]: {error}") from error
+    space = campaign.input_space(simulator.default_space(options))
+    outputs = simulator.output_schema(options)
+    try:
+        schema = Schema((*space.columns, *outputs.columns), outputs.coordinates)
+    except DataError as error:
+        raise ConfigError(f"In {where}, [inputs] and the simulator's outputs do not go together: {error}") from error
+    chooser = campaign.sampler()
+    try:
+        count = campaign.design.runs or chooser.length(space) or 0
+        if count > MOST_POINTS:
+            raise SpaceError(f"the design has {count} points, and at most {MOST_POINTS} can be planned; set 'runs'.")
+        design = choose(chooser, space, start=0, count=count, seed=campaign.seed)
+    except SpaceError as error:
+        raise ConfigError(f"In {where}, [design]: {error}") from error
+    version, relevant = simulator.version(options), simulator.identity_options(options)
+    runs = []
+    for point in design.points:
+        name = run_id(simulator.name, version, relevant, point)
+        resources = campaign.resources.request()
+        request = RunRequest(name, simulator.name, options, point, resources, seed=int(name[:8], 16))
+        runs.append(PlannedRun(request, DESIGN_STRATUM, campaign.splits.of(None, point)))
+    parts = identity_parts(campaign, space, relevant)
+    plan = Plan(campaign, simulator, version, options, space, schema, campaign.splits, design, tuple(runs), parts)
+    _check_splits(plan, chooser)
+    return plan
+
+
+def _check_splits(plan: Plan, chooser: Sampler) -> None:
+    """Refuse a split below its minimum and say how many runs would do, when that can be known."""
+    try:
+        plan.splits.check({split: SplitCount(count, count) for split, count in plan.counts.items()})
+    except SplitError as error:
+        enough = _enough_runs(plan, chooser)
+        remedy = f" With this seed, 'design.runs = {enough}' is enough." if enough else ""
+        left_out = f" {plan.design.duplicates} duplicates were left out." if plan.design.duplicates else ""
+        raise SplitError(f"In {plan.campaign.where}: {error}{left_out}{remedy}") from error
+
+
+def _enough_runs(plan: Plan, chooser: Sampler) -> int | None:
+    """Return the least number of runs whose points fill every split, or None when it is not known."""
+    if plan.campaign.design.sampler != "sobol":
+        return None
+    longest = min(max(8 * plan.design.stop, 256), LONGEST_SEARCH)
+    counts = dict.fromkeys(SPLITS, 0)
+    seen = set()
+    for number, point in enumerate(chooser.points(plan.space, 0, longest, plan.campaign.seed), 1):
+        if point_hash(point) not in seen:
+            seen.add(point_hash(point))
+            counts[plan.splits.of(None, point)] += 1
+        if all(counts[split] >= plan.splits.minimum.get(split, 0) for split in SPLITS):
+            return number
+    return None
+
+
+def check_continues(plan: Plan, planned: Sequence[Mapping[str, Any]], workdir: Path) -> None:
+    """Refuse a plan that does not continue what a working directory's journal has planned already.
+
+    A design may grow. It may not shrink, change its points, or be asked of another version of the simulator: the
+    dataset would be of two kinds.
+
+    Args:
+        plan: The plan at hand.
+        planned: Runs of the journal, as `PlannedRun.record` made them, whatever their stratum.
+        workdir: The working directory, for the sentence.
+
+    Raises:
+        ConfigError: If a run of the design that was planned is not in the plan.
+    """
+    known = {run.request.run_id for run in plan.runs}
+    lost = [record for record in planned if record["stratum"] == DESIGN_STRATUM and record["run_id"] not in known]
+    if not lost:
+        return
+    points = {point_hash(run.request.inputs) for run in plan.runs}
+    begun = sum(record["stratum"] == DESIGN_STRATUM for record in planned)
+    if point_hash(_point(lost[0])) in points:
+        raise ConfigError(
+            f"{workdir} was begun with another version of the simulator '{plan.simulator.name}': {len(lost)} of its "
+            f"{begun} runs are not those of version {plan.version}, which is installed. Give the campaign a new "
+            "working directory, or install the earlier version."
+        )
+    raise ConfigError(
+        f"{workdir} has {begun} planned runs, and {len(lost)} of them are not in the design of {plan.campaign.where}, "
+        f"which has {len(plan.runs)}. A design can be continued (more runs, further rows at the end of a table), and "
+        "not shortened or changed; give a changed one a new working directory."
+    )
+
+
+def _point(record: Mapping[str, Any]) -> Point:
+    return dict(record["inputs"])
