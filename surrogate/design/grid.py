@@ -73,12 +73,11 @@ class Grid:
         total = math.prod(size for _, size in sizes)
         if start < 0 or count < 0 or start + count > total:
             raise SpaceError(f"The grid has {total} points; {count} from number {start} on were asked for.")
-        values = [[parameter.mapping.level(index, size) for index in range(size)] for parameter, size in sizes]
         points = []
         for number in range(start, start + count):
             point, rest = {}, number
-            for (parameter, size), levels in zip(reversed(sizes), reversed(values), strict=True):
+            for parameter, size in reversed(sizes):
                 rest, index = divmod(rest, size)
-                point[parameter.name] = levels[index]
+                point[parameter.name] = parameter.mapping.level(index, size)
             points.append(space.canonicalise(point))
         return points

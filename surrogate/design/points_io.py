@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,14 @@ def read_columns(path: Path, columns: Sequence[Column]) -> dict[str, NDArray[Any
     suffix = path.suffix.lower()
     if suffix not in (".csv", *HDF5_SUFFIXES):
         raise DataError(f"Points are read from files named .csv, .h5 or .hdf5, and {path} is named otherwise.")
-    if not path.is_file():
-        raise DataError(f"The file {path} does not exist." if not path.exists() else f"{path} is a folder, not a file.")
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise DataError(f"The file {path} does not exist.") from error
+    except OSError as error:
+        raise DataError(f"The file {path} cannot be read: {error.strerror}.") from error
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{path} is a folder or something else that is no file.")
     if suffix == ".csv":
         return read_csv_columns(path, columns)
     return _read_hdf5(path, columns)

@@ -87,8 +87,10 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     with pytest.raises(DataError, match="does not exist"):
         read_columns(tmp_path / "no.csv", COLUMNS)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="is a folder or"):
         read_columns(tmp_path / "folder.csv", COLUMNS)
+    with pytest.raises(DataError, match="cannot be read: File name too long"):
+        read_columns(tmp_path / ("x" * 300 + ".csv"), COLUMNS)
     (tmp_path / "x.xlsx").write_bytes(b"PK")
     with pytest.raises(DataError, match=r"\.csv, \.h5 or \.hdf5"):
         read_columns(tmp_path / "x.xlsx", COLUMNS)
