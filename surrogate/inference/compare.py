@@ -14,18 +14,20 @@ from surrogate.inference.artifact import open_artifact
 from surrogate.inference.predictor import restore_transforms
 from surrogate.inference.questions import check_inputs
 from surrogate.inference.runtime import runtime
+from surrogate.models.catalog import family as find_family
 from surrogate.models.protocols import Family, Forward, Rows
 
 TOLERANCE = 1e-5
-"""Largest absolute difference of a network output (normalised, float32) with which a version may be promoted."""
+"""Largest difference, over the largest output or 1, whichever is larger, with which a version may be promoted."""
 
 
 def runtime_difference(
     artifact_dir: Path, inputs: Mapping[str, ArrayLike | Ragged], *, family: Family | None = None
 ) -> float:
-    """Return the largest absolute difference between ONNX and Keras over all members' network outputs.
+    """Return the largest difference between ONNX and Keras over all members' network outputs.
 
-    Network outputs are compared, not physical ones, so that the number means the same for every unit.
+    Network outputs (normalised, float32) are compared, not physical ones, so that the number means the same for every
+    unit. A difference is divided by the largest absolute value of the same output, where that is above 1.
 
     Args:
         artifact_dir: Folder of an artifact that carries both kinds of network.
@@ -39,9 +41,7 @@ def runtime_difference(
     """
     artifact = open_artifact(artifact_dir)
     if family is None:
-        from surrogate.models import catalog
-
-        family = catalog.family(artifact.family)
+        family = find_family(artifact.family)
     pairs = [
         (runtime("onnx").open(onnx), runtime("tensorflow").open(keras))
         for onnx, keras in zip(artifact.members("onnx"), artifact.members("keras"), strict=True)
@@ -53,7 +53,8 @@ def runtime_difference(
             answer, reference = onnx(rows), keras(rows)
             for name, values in reference.items():
                 gap = np.abs(answer[name].astype(np.float64) - values)
-                worst.append(float(gap.max(initial=0.0)) if np.isfinite(gap).all() else float("inf"))
+                largest = float(np.abs(values).max(initial=1.0))
+                worst.append(float(gap.max(initial=0.0)) / largest if np.isfinite(gap).all() else float("inf"))
             return answer
 
         return forward

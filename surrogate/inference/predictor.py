@@ -16,6 +16,7 @@ from surrogate.inference.artifact import Artifact, open_artifact
 from surrogate.inference.domain import in_domain
 from surrogate.inference.questions import check_inputs
 from surrogate.inference.runtime import RUNTIMES, Runtime, runtime
+from surrogate.models.catalog import family as find_family
 from surrogate.models.combine import combine
 from surrogate.models.protocols import Family, Forward, Prediction, Transforms
 from surrogate.models.values import count_samples, cut, flat, join, sample_means
@@ -69,9 +70,7 @@ class Predictor:
         """
         artifact = open_artifact(Path(artifact_dir))
         if family is None:
-            from surrogate.models import catalog
-
-            family = catalog.family(artifact.family)
+            family = find_family(artifact.family)
         transforms = restore_transforms(artifact, family)
         engine = _runtime(runtime, threads)
         forwards = [engine.open(path) for path in artifact.members(engine.kind)]
