@@ -1,0 +1,174 @@
+"""What training leaves on disk: the networks, the transforms, and a record; the list of files comes last."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surrogate.core.files import atomic_path, fsync_directory, sha256_file, write_json
+from surrogate.core.schema import SampleTable
+from surrogate.design.catalogue import space_from_json
+from surrogate.models.calibration import Calibration
+from surrogate.models.combine import combine
+from surrogate.models.domain import Domain
+from surrogate.models.protocols import Family, Forward, Rows, Transforms
+from surrogate.training.export import keras_forward, onnx_difference, write_keras, write_onnx
+from surrogate.training.job import TrainingJob
+from surrogate.training.trainer import Member
+
+if TYPE_CHECKING:
+    import keras
+
+FORMAT = 1
+FOLDER = "artifact"
+_PACKAGES = ("surrogate-hpc", "tensorflow", "tensorflow-cpu", "keras", "numpy", "onnx", "tf2onnx", "horovod", "mpi4py")
+_POINTS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """Everything that an artifact is made of.
+
+    Attributes:
+        job: What was asked.
+        family: The model family.
+        options: Its options, with defaults filled in.
+        transforms: What it fitted.
+        model: A network that takes the members' weights, one after the other.
+        members: The trained members.
+        train: Samples that were trained on.
+        tune: Samples of the tune split.
+        dataset_hash: Hash of the dataset.
+        facts: Facts about the training for the record: seconds, ranks, library, notes.
+    """
+
+    job: TrainingJob
+    family: Family
+    options: Any
+    transforms: Transforms
+    model: keras.Model
+    members: Sequence[Member]
+    train: SampleTable
+    tune: SampleTable
+    dataset_hash: str
+    facts: dict[str, Any]
+
+
+def write_artifact(folder: Path, trained: Trained) -> None:
+    """Write an artifact; what an earlier attempt left is removed first.
+
+    Args:
+        folder: Where it goes.
+        trained: What it is made of.
+
+    Raises:
+        TrainingError: If a network cannot be exported faithfully, or predicts numbers that are not finite.
+    """
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    sample = trained.family.rows(trained.transforms, trained.tune)
+    names, predictions, differences = [], [], []
+    for number, member in enumerate(trained.members):
+        for variable, value in zip(trained.model.variables, member.weights, strict=True):
+            variable.assign(value)
+        forward = keras_forward(trained.model)
+        entry = {"keras": f"member-{number:03d}.keras", "onnx": f"member-{number:03d}.onnx"}
+        write_keras(trained.model, folder / entry["keras"])
+        write_onnx(trained.model, folder / entry["onnx"], _some(sample, trained.model))
+        differences.append(onnx_difference(folder / entry["onnx"], forward, sample))
+        predictions.append(_predict(trained, forward))
+        names.append(entry)
+    mean, std = combine(predictions)
+    calibration = Calibration.fit(mean, std, trained.tune.outputs)
+    _write_record(folder, trained, names, calibration, max(differences))
+    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
+    fsync_directory(folder)
+    write_json(folder / "artifact.json", {"format": FORMAT, "files": files})
+
+
+def _some(rows: Rows, model: keras.Model) -> Rows:
+    """Return two rows of the network's inputs."""
+    return {tensor.name: rows[tensor.name][:2] for tensor in model.inputs}
+
+
+def _predict(trained: Trained, forward: Forward) -> dict[str, Any]:
+    """Return one member's outputs for the tune samples, numeric columns only."""
+    outputs = trained.family.predict(trained.transforms, [forward], trained.tune.inputs)[0]
+    return {name: values for name, values in outputs.items() if trained.tune.schema.column(name).dtype != "str"}
+
+
+def _write_record(
+    folder: Path, trained: Trained, names: list[dict[str, str]], calibration: Calibration, difference: float
+) -> None:
+    """Write transforms, domain and `surrogate.json`."""
+    job = trained.job
+    write_arrays(folder / "transforms.npz", trained.transforms.arrays())
+    write_json(folder / "transforms.json", trained.transforms.to_json())
+    space = space_from_json(job.space) if job.space is not None else None
+    domain = Domain.fit(space, trained.train.inputs)
+    if domain is not None:
+        write_arrays(folder / "domain.npz", domain.arrays())
+    write_json(
+        folder / "surrogate.json",
+        {
+            "family": job.family,
+            "options": trained.options.model_dump(mode="json"),
+            "schema": trained.train.schema.to_json(),
+            "space": job.space,
+            "members": names,
+            "seed": job.seed,
+            "calibration": calibration.to_json(),
+            "domain": None if domain is None else domain.to_json(),
+            "training": {
+                **trained.facts,
+                "config": job.train.to_json(),
+                "samples": {"train": len(trained.train), "tune": len(trained.tune)},
+                "losses": [_losses(member) for member in trained.members],
+            },
+            "onnx_max_abs_difference": difference,
+            "dataset_hash": trained.dataset_hash,
+            "split": job.split,
+            "stratum": job.stratum,
+            "versions": versions(),
+        },
+    )
+
+
+def _losses(member: Member) -> dict[str, Any]:
+    """Return a member's losses, thinned to at most 200 points, the last one kept."""
+    history = asdict(member.state.history)
+    count = len(history["epoch"])
+    keep = np.unique(np.linspace(0, count - 1, min(count, _POINTS)).astype(int)).tolist() if count else []
+    return {
+        "member": member.state.member,
+        **{name: [values[place] for place in keep] for name, values in history.items()},
+        "best_tune": member.state.best if np.isfinite(member.state.best) else None,
+        "best_epoch": member.state.best_epoch,
+        "seconds": member.state.spent,
+    }
+
+
+def write_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write named arrays as an NPZ file atomically; no array may hold Python objects."""
+    with atomic_path(path) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a training is made of."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

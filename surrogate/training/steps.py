@@ -1,0 +1,212 @@
+"""Steps of the optimiser, many in one call of a compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surrogate.models.protocols import Family, Rows, Transforms
+from surrogate.training.config import TrainConfig
+from surrogate.training.distributed import Group
+from surrogate.training.input_pipeline import Batches, BatchPlan, count_rows
+
+if TYPE_CHECKING:
+    import keras
+
+
+class Stepper:
+    """One compiled network and optimiser that all members are trained by, one after the other.
+
+    Members differ in their weights only, so the functions are traced and compiled once.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        loss: Callable[[Any, Mapping[str, Any]], Any],
+        rows: Rows,
+        config: TrainConfig,
+        group: Group,
+    ) -> None:
+        """Put the rows where the steps can reach them; nothing is compiled yet.
+
+        Args:
+            model: The network.
+            loss: (network, batch) → loss of each row, `[B]`.
+            rows: Training rows.
+            config: How to train.
+            group: The ranks.
+        """
+        import keras
+        import tensorflow as tf
+
+        self.model, self._loss, self._group, self._config = model, loss, group, config
+        self._tf = tf
+        self._inputs = [tensor.name for tensor in model.inputs]
+        self._rows = {name: tf.constant(array) for name, array in rows.items()}
+        self.plan = BatchPlan.of(count_rows(rows), config.global_batch(), group.size)
+        self.optimizer = keras.optimizers.AdamW(
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
+            global_clipnorm=config.clip_norm or None,
+        )
+        self.optimizer.build(model.trainable_variables)
+        self._fresh = [np.asarray(variable.value) for variable in self.optimizer.variables]
+        self._run = self._compiled(together=True)
+
+    def _compiled(self, *, together: bool) -> Any:
+        """Return the function (index, weight, learning rates) → summed loss over the steps on this rank.
+
+        Args:
+            together: Sum gradients over the ranks; otherwise this rank steps alone.
+        """
+        tf, optimizer = self._tf, self.optimizer
+        variables = self.model.trainable_variables
+        several = together and self._group.size > 1
+
+        def gradients(index: Any, weight: Any) -> tuple[Any, list[Any]]:
+            batch = {name: tf.gather(array, index) for name, array in self._rows.items()}
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(self._loss(self._network, batch) * weight)
+            found = tape.gradient(loss, variables, unconnected_gradients="zero")
+            return loss, [tf.convert_to_tensor(gradient) for gradient in found]
+
+        def apply(found: list[Any], rate: Any) -> None:
+            optimizer.learning_rate.assign(rate)
+            optimizer.apply(found, variables)
+
+        def alone(index: Any, weight: Any, rate: Any) -> Any:
+            loss, found = gradients(index, weight)
+            apply(found, rate)
+            return loss
+
+        compiled = {"jit_compile": self._config.xla}
+        gradients_step = tf.function(gradients, **compiled)
+        apply_step = tf.function(apply, **compiled)
+        alone_step = tf.function(alone, **compiled)
+
+        def step(index: Any, weight: Any, rate: Any) -> Any:
+            if not several:
+                return alone_step(index, weight, rate)
+            loss, found = gradients_step(index, weight)
+            apply_step(self._group.sum_gradients(found), rate)
+            return loss
+
+        share = self.plan.share
+
+        @tf.function(
+            input_signature=[
+                tf.TensorSpec([None, share], tf.int32),
+                tf.TensorSpec([None, share], tf.float32),
+                tf.TensorSpec([None], tf.float32),
+            ]
+        )
+        def run(index: Any, weight: Any, rates: Any) -> Any:
+            total = tf.zeros([], tf.float64)
+            for place in tf.range(tf.shape(index)[0]):
+                total += tf.cast(step(index[place], weight[place], rates[place]), tf.float64)
+            return total
+
+        return run
+
+    def _network(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Apply the network in training mode."""
+        outputs: dict[str, Any] = self.model({name: batch[name] for name in self._inputs}, training=True)
+        return outputs
+
+    def run(self, batches: Batches, rates: NDArray[np.float32]) -> float:
+        """Take the steps of `batches`; return the sum over the steps of this rank's part of the loss.
+
+        Args:
+            batches: This rank's part.
+            rates: `[steps]`, learning rates.
+        """
+        tf = self._tf
+        return float(self._run(tf.constant(batches.index), tf.constant(batches.weight), tf.constant(rates)))
+
+    def rehearse(self, batches: Batches) -> float:
+        """Take steps on this rank alone, to measure them; return seconds a step. The weights are spoilt afterwards."""
+        import time
+
+        run = self._compiled(together=False)
+        arguments = [self._tf.constant(array) for array in (batches.index, batches.weight)]
+        rates = self._tf.constant(np.full(len(batches.index), 1e-6, dtype=np.float32))
+        run(*arguments, rates)
+        begin = time.perf_counter()
+        run(*arguments, rates)
+        return (time.perf_counter() - begin) / len(batches.index)
+
+    def reset(self, weights: list[NDArray[Any]]) -> None:
+        """Begin a member: its initial weights, and an optimiser that remembers nothing."""
+        self.set_state(weights, self._fresh)
+
+    def set_state(self, weights: list[NDArray[Any]], optimizer: list[NDArray[Any]]) -> None:
+        """Set all variables of the network and of the optimiser."""
+        for variable, value in zip(self.model.variables, weights, strict=True):
+            variable.assign(value)
+        for variable, value in zip(self.optimizer.variables, optimizer, strict=True):
+            variable.assign(value)
+
+    def weights(self) -> list[NDArray[Any]]:
+        """Return copies of all variables of the network."""
+        return [np.array(variable.value) for variable in self.model.variables]
+
+    def optimizer_state(self) -> list[NDArray[Any]]:
+        """Return copies of all variables of the optimiser."""
+        return [np.array(variable.value) for variable in self.optimizer.variables]
+
+    def broadcast(self) -> None:
+        """Give every rank the variables of rank 0."""
+        variables = [*self.model.variables, *self.optimizer.variables]
+        self._group.broadcast_variables([variable.value for variable in variables])
+
+
+class Evaluator:
+    """The mean loss over fixed rows, computed by all ranks together."""
+
+    def __init__(self, stepper: Stepper, family: Family, transforms: Transforms, rows: Rows, group: Group) -> None:
+        """Put the rows where they can be reached.
+
+        Args:
+            stepper: Holds the network.
+            family: Its loss.
+            transforms: Fitted transforms.
+            rows: Rows of the tune split.
+            group: The ranks.
+        """
+        import tensorflow as tf
+
+        self._tf, self._group = tf, group
+        count = count_rows(rows)
+        plan = BatchPlan.of(count, max(stepper.plan.batch, 1024), group.size)
+        batches = plan.once(group.rank)
+        # Every batch was weighted to 1 by itself; here every row weighs the same.
+        weight = (batches.weight > 0).astype(np.float32)
+        data = {name: tf.constant(array) for name, array in rows.items()}
+        names = [tensor.name for tensor in stepper.model.inputs]
+
+        def network(batch: Mapping[str, Any]) -> dict[str, Any]:
+            outputs: dict[str, Any] = stepper.model({name: batch[name] for name in names}, training=False)
+            return outputs
+
+        @tf.function
+        def evaluate(index: Any, weights: Any) -> Any:
+            total = tf.zeros([], tf.float64)
+            for place in tf.range(tf.shape(index)[0]):
+                batch = {name: tf.gather(array, index[place]) for name, array in data.items()}
+                losses = family.loss(transforms, network, batch) * weights[place]
+                total += tf.reduce_sum(tf.cast(losses, tf.float64))
+            return total
+
+        self._evaluate, self._arguments, self._count = (
+            evaluate,
+            (tf.constant(batches.index), tf.constant(weight)),
+            count,
+        )
+
+    def partial(self) -> float:
+        """Return this rank's part of the mean loss; the sum over the ranks is the mean."""
+        return float(self._evaluate(*self._arguments)) / self._count
