@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import h5py
@@ -10,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surrogate.core.errors import DataError
-from surrogate.core.schema import RAGGED, Column, Coordinate, Ragged, Role, Schema, Values
+from surrogate.core.schema import RAGGED, Column, Ragged, Role, Schema, Values
 
 _GROUPS: dict[Role, str] = {"input": "inputs", "output": "outputs"}
 
@@ -106,80 +109,93 @@ def read_array(dataset: h5py.Dataset, rows: slice = slice(None)) -> NDArray[Any]
     return data.astype(data.dtype.newbyteorder("="), copy=False)
 
 
-def write_columns(file: h5py.File, schema: Schema, columns: Mapping[str, Values]) -> None:
-    """Write the groups `inputs`, `outputs` and `coordinates` of a file.
+def found_schema(schema: Schema, columns: Mapping[str, Values]) -> Schema:
+    """Return the columns that are there, not those that were declared.
 
     Args:
-        file: Where to write.
-        schema: Declared columns; what is not declared is written as an output.
+        schema: Declared columns; they give roles, units and descriptions; what is not declared counts as an output.
         columns: Name → storable values.
 
     Raises:
-        DataError: If a name cannot be a name in HDF5.
+        DataError: If a name cannot be one in a file.
     """
     declared = {column.name: column for column in schema.columns}
+    order = [name for name in declared if name in columns] + [name for name in columns if name not in declared]
+    found = tuple(_found(declared.get(name) or Column(name, "output"), columns[name]) for name in order)
+    return schema if found == schema.columns else Schema(found, schema.coordinates)
+
+
+def _found(column: Column, values: Values) -> Column:
+    ragged = isinstance(values, Ragged)
+    data = values.data if isinstance(values, Ragged) else values
+    shape = (RAGGED, *data.shape[1:]) if ragged else data.shape[1:]
+    name = "str" if data.dtype.kind == "U" else data.dtype.newbyteorder("=").name
+    same_dtype = name == "str" if column.dtype == "str" else name != "str" and np.dtype(column.dtype) == np.dtype(name)
+    if same_dtype and shape == column.shape:
+        return column
+    return replace(column, dtype=name, shape=shape, dims=column.dims if shape == column.shape else ())
+
+
+def write_columns(file: h5py.File, schema: Schema, columns: Mapping[str, Values]) -> None:
+    """Write the groups `inputs`, `outputs` and `coordinates`, and the text `schema` that describes them.
+
+    Args:
+        file: Where to write.
+        schema: The columns that are there, as `found_schema` says.
+        columns: Name → storable values.
+    """
+    write_text(file, "schema", _schema_text(schema))
     groups = {role: file.create_group(name) for role, name in _GROUPS.items()}
-    order = [column.name for column in schema.columns if column.name in columns]
-    for position, name in enumerate(order + [name for name in columns if name not in declared]):
-        column = declared.get(name) or Column(name, "output")
-        values = columns[name]
+    for column in schema.columns:
+        values = columns[column.name]
         if isinstance(values, Ragged):
-            node = groups[column.role].create_group(name)
+            node = groups[column.role].create_group(column.name)
             write_array(node, "data", values.data)
             write_array(node, "offsets", values.offsets)
         else:
-            node = write_array(groups[column.role], name, values)
-        node.attrs["unit"] = column.unit
-        node.attrs["position"] = position
-        if column.dims and _sample_shape(values) == column.shape:
-            node.attrs["dims"] = "\n".join(column.dims)
-        if column.description:
-            node.attrs["description"] = column.description
-        for key, bound in (("low", column.low), ("high", column.high)):
-            if bound is not None:
-                node.attrs[key] = float(bound)
-    axes = file.create_group("coordinates")
-    for position, axis in enumerate(schema.coordinates):
-        node = write_array(axes, axis.name, axis.array)
-        node.attrs["unit"] = axis.unit
-        node.attrs["position"] = position
+            node = write_array(groups[column.role], column.name, values)
+        facts = {"unit": column.unit, "dims": " ".join(column.dims), "description": column.description}
+        for key, text in facts.items():
+            if text:
+                _put_attribute(node, key, text)
+    for axis in schema.coordinates:
+        node = write_array(file.require_group("coordinates"), axis.name, axis.array)
+        _put_attribute(node, "unit", axis.unit)
 
 
-def _sample_shape(values: Values) -> tuple[int, ...]:
-    return (RAGGED, *values.data.shape[1:]) if isinstance(values, Ragged) else values.shape[1:]
+def _put_attribute(node: h5py.Group | h5py.Dataset, name: str, text: str) -> None:
+    """Write a new text attribute; the usual way is three times slower, and run files are written often."""
+    kind = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
+    attribute = h5py.h5a.create(node.id, name.encode(), kind, h5py.h5s.create(h5py.h5s.SCALAR))
+    attribute.write(np.array(text, dtype=h5py.string_dtype()))
+
+
+def write_text(parent: h5py.Group, name: str, text: str) -> None:
+    """Write one text of any length as UTF-8."""
+    encoded = text.encode() or b" "
+    kind = h5py.string_dtype("utf-8", len(encoded))
+    parent.create_dataset(name, data=np.array(encoded, dtype=kind))
+
+
+def read_text(dataset: h5py.Dataset) -> str:
+    """Read one text that `write_text` wrote."""
+    return bytes(dataset[()]).decode()
+
+
+# A campaign has few schemas and many files: the text of a schema, and the schema of a text, are made once.
+@lru_cache(maxsize=64)
+def _schema_text(schema: Schema) -> str:
+    return json.dumps(schema.to_json(), ensure_ascii=False, allow_nan=False)
+
+
+@lru_cache(maxsize=64)
+def _schema_of(text: str) -> Schema:
+    return Schema.from_json(json.loads(text))
 
 
 def read_schema(file: h5py.File) -> Schema:
-    """Read what columns and coordinates a file has: what is there, not what was declared."""
-    found: list[tuple[int, Column]] = []
-    for role, group in _GROUPS.items():
-        for name, node in file[group].items():
-            found.append((int(node.attrs["position"]), _read_column_type(name, role, node)))
-    axes = [
-        (int(node.attrs["position"]), Coordinate(name, str(node.attrs["unit"]), tuple(read_array(node).tolist())))
-        for name, node in file["coordinates"].items()
-    ]
-    ordered_columns = tuple(column for _, column in sorted(found, key=lambda entry: entry[0]))
-    return Schema(ordered_columns, tuple(axis for _, axis in sorted(axes, key=lambda entry: entry[0])))
-
-
-def _read_column_type(name: str, role: Role, node: h5py.Group | h5py.Dataset) -> Column:
-    ragged = isinstance(node, h5py.Group)
-    data: h5py.Dataset = node["data"] if ragged else node
-    shape = (RAGGED, *data.shape[1:]) if ragged else data.shape[1:]
-    attributes = node.attrs
-    dims = str(attributes.get("dims", ""))
-    return Column(
-        name,
-        role,
-        unit=str(attributes["unit"]),
-        dtype="str" if h5py.check_string_dtype(data.dtype) else data.dtype.newbyteorder("=").name,
-        shape=tuple(int(axis) for axis in shape),
-        dims=tuple(dims.split("\n")) if dims else (),
-        low=float(attributes["low"]) if "low" in attributes else None,
-        high=float(attributes["high"]) if "high" in attributes else None,
-        description=str(attributes.get("description", "")),
-    )
+    """Read which columns and coordinates are in a file that `write_columns` wrote."""
+    return _schema_of(read_text(file["schema"]))
 
 
 def column_node(file: h5py.File, column: Column) -> h5py.Group | h5py.Dataset:
@@ -188,7 +204,7 @@ def column_node(file: h5py.File, column: Column) -> h5py.Group | h5py.Dataset:
     Raises:
         KeyError: If the file has no such column.
     """
-    return file[_GROUPS[column.role]][column.name]
+    return file[f"{_GROUPS[column.role]}/{column.name}"]
 
 
 def read_values(node: h5py.Group | h5py.Dataset, start: int = 0, stop: int | None = None) -> Values:

@@ -13,6 +13,7 @@ from surrogate.core.errors import DataError, IntegrityError
 from surrogate.core.files import read_json, sha256_file, write_text
 from surrogate.core.schema import Schema
 from surrogate.data import shards
+from surrogate.data.columns import read_schema
 from surrogate.data.conform import columns_differ
 from surrogate.data.sealed import open_sealed
 from surrogate.data.shards import ShardRecord
@@ -107,7 +108,7 @@ def rebuild(folder: Path, paths: Iterable[Path]) -> Manifest | None:
     known: set[str] = set()
     for path in sorted(paths, key=lambda entry: (entry.stat().st_mtime_ns, entry.name)):
         with open_sealed(path, shards.KIND, shards.FORMAT_VERSION, shards.WAY_OUT) as (file, _):
-            found = shards.read_schema_text(file)
+            found = read_schema(file)
             runs, samples = shards.read_run_ids(file), int(file.attrs["samples"])
         if schema is not None and any(columns_differ(found, schema)):
             raise DataError(f"The shard {path} has other columns than those before it; they make no dataset together.")

@@ -23,14 +23,17 @@ from surrogate.core.files import atomic_path
 from surrogate.core.schema import Schema, Values
 from surrogate.data.columns import (
     column_node,
+    found_schema,
     length,
     read_array,
     read_schema,
+    read_text,
     read_values,
     refuse_nul,
     storable,
     write_array,
     write_columns,
+    write_text,
 )
 from surrogate.data.sealed import open_sealed, read_seal, sealed_bytes
 
@@ -87,6 +90,7 @@ def write_run_file(
     """
     declared = {column.name: column for column in schema.columns}
     columns = {name: storable(name, values, declared.get(name)) for name, values in data_columns.items()}
+    found = found_schema(schema, columns)
     samples = max((length(values) for values in columns.values()), default=0)
     keys = tuple(groups) or ("",) * samples
     refuse_nul("group key", keys)
@@ -96,7 +100,7 @@ def write_run_file(
         file.attrs["format"] = "surrogate-run"
         file.attrs["format_version"] = FORMAT_VERSION
         file.attrs["samples"] = samples
-        write_columns(file, schema, columns)
+        write_columns(file, found, columns)
         write_array(file.create_group("samples"), "group", np.asarray(keys, dtype=np.str_))
         write_text(file.create_group("provenance"), "json", text)
 
@@ -125,17 +129,6 @@ def read_run_file(path: Path) -> RunFile:
             tuple(read_array(file["samples/group"]).tolist()),
             json.loads(read_text(file["provenance/json"])),
         )
-
-
-def write_text(parent: h5py.Group, name: str, text: str) -> None:
-    """Write one text of any length as UTF-8."""
-    encoded = text.encode() or b" "
-    parent.create_dataset(name, data=np.array(encoded, dtype=h5py.string_dtype("utf-8", len(encoded))))
-
-
-def read_text(dataset: h5py.Dataset) -> str:
-    """Read one text that `write_text` wrote."""
-    return bytes(dataset[()]).decode()
 
 
 def _plain(value: Any) -> Any:

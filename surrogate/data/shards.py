@@ -2,7 +2,7 @@
 
 Their layout:
 
-    inputs/, outputs/, coordinates/    as in a run file, one row a sample
+    inputs/, outputs/, coordinates/, schema    as in a run file, one row a sample
     samples/id, run, content, point, group    `[N]`: identity, position of the run in `runs/`, content hash, hash of the
                                        point, group key (empty text for none)
     runs/id, stratum                   `[R]`
@@ -27,7 +27,7 @@ from surrogate.core.files import atomic_path, sha256_file
 from surrogate.core.identity import sample_id
 from surrogate.core.schema import Ragged, Schema, Values
 from surrogate.data.columns import read_array, write_array, write_columns
-from surrogate.data.run_file import RunFile, read_text, write_text
+from surrogate.data.run_file import RunFile
 from surrogate.data.samples import content_hashes, point_hashes
 from surrogate.data.sealed import read_seal, sealed_bytes
 
@@ -144,7 +144,6 @@ def write_shard(folder: Path, schema: Schema, runs: Sequence[AdmittedRun]) -> Sh
         file.attrs["format"] = "surrogate-shard"
         file.attrs["format_version"] = FORMAT_VERSION
         file.attrs["samples"] = len(position)
-        write_text(file, "schema", json.dumps(schema.to_json(), ensure_ascii=False))
         write_columns(file, schema, columns)
         samples = file.create_group("samples")
         write_array(samples, "run", position)
@@ -235,11 +234,6 @@ def read_index(file: h5py.File) -> ShardIndex:
         read_array(samples["group"]),
         read_array(runs["stratum"])[position],
     )
-
-
-def read_schema_text(file: h5py.File) -> Schema:
-    """Read the columns that an open shard was packed with, bounds and descriptions included."""
-    return Schema.from_json(json.loads(read_text(file["schema"])))
 
 
 def read_run_ids(file: h5py.File) -> list[str]:

@@ -41,7 +41,7 @@ def test_every_sort_of_column_comes_back(tmp_path: Path) -> None:
 def test_other_programs_can_read_it(tmp_path: Path) -> None:
     with h5py.File(write_run(tmp_path, 1)) as file:
         assert file["outputs/field"].attrs["unit"] == "K"
-        assert file["outputs/field"].attrs["dims"] == "t\nx"
+        assert file["outputs/field"].attrs["dims"] == "t x"
         assert file["inputs/a"].attrs["description"] == "a length"
         assert file["coordinates/x"].attrs["unit"] == "m"
         assert file["outputs/path/offsets"][()].tolist() == [0, 1]
