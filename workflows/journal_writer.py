@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,11 +126,12 @@ class JournalWriter:
             self.suspect = True
             raise storage_error(path, error) from error
 
-    def renew(self, state: JournalState) -> None:
+    def renew(self, state: JournalState, spare: Collection[Path] = ()) -> None:
         """Begin a new file with a snapshot of the state, and remove those before the last one.
 
         Args:
             state: Unless the writer is `suspect`, all its events must have been committed.
+            spare: Files that are not to be removed.
 
         Raises:
             LockError: If the lease is lost.
@@ -155,7 +156,7 @@ class JournalWriter:
         self.durable = state.seq
         self._point()
         for old in names:
-            if old != previous and old.token <= name.token:
+            if old != previous and old.token <= name.token and self._folder / str(old) not in spare:
                 (self._folder / str(old)).unlink(missing_ok=True)
 
     def _check_snapshot(self, path: Path) -> None:
