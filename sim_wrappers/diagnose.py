@@ -63,7 +63,8 @@ GENERAL: tuple[KnownError, ...] = (
         remedy_text=_MPI, retryable=False,
     ),
     KnownError(
-        r"not enough slots available|already filled|Requested (?:nodes|node configuration)",
+        r"not enough slots available|already filled|Requested node configuration is not available"
+        r"|More processors requested than permitted",
         FailureKind.LAUNCHER, "The launcher finds fewer cores than ranks were asked for.",
         remedy_text="Ask for fewer ranks, or correct the cores in the site file.", retryable=False,
     ),

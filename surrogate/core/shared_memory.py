@@ -15,6 +15,7 @@ SHARED_MEMORY = ("mpich_shm_*", "ucx_shm_posix_*", "vader_segment.*", "sm_segmen
 """Names below /dev/shm that MPI libraries leave when their ranks are killed."""
 
 _SHM = Path("/dev/shm")  # noqa: S108 - named to be cleaned, nothing is created there
+_SECOND_LOOK_S = 0.2
 
 
 def segments_of(pids: Iterable[int]) -> set[Path]:
@@ -29,17 +30,23 @@ def segments_of(pids: Iterable[int]) -> set[Path]:
     return found
 
 
-def remove_unmapped(paths: Iterable[Path]) -> int:
-    """Remove those segments that no process maps; return how many."""
-    candidates = {path for path in paths if path.exists()}
-    if not candidates:
-        return 0
+def _unmapped(paths: Iterable[Path]) -> set[Path]:
+    candidates = set(paths)
+    return candidates - segments_of(process_table()) if candidates else candidates
+
+
+def _remove(paths: Iterable[Path]) -> int:
     removed = 0
-    for path in candidates - segments_of(process_table()):
+    for path in paths:
         with contextlib.suppress(FileNotFoundError, PermissionError):
             path.unlink()
             removed += 1
     return removed
+
+
+def remove_unmapped(paths: Iterable[Path]) -> int:
+    """Remove those segments that no process maps; return how many."""
+    return _remove(_unmapped(paths))
 
 
 def sweep_shared_memory(minimum_age_s: float = 30.0) -> int:
@@ -48,14 +55,30 @@ def sweep_shared_memory(minimum_age_s: float = 30.0) -> int:
     Args:
         minimum_age_s: Younger ones stay: a rank that just starts may have made its segment and not mapped it yet.
     """
-    return remove_unmapped(_old_segments(minimum_age_s))
-
-
-def _old_segments(minimum_age_s: float) -> Iterator[Path]:
     newest = time.time() - minimum_age_s
+    return remove_unmapped(path for path, changed in _own_segments() if changed <= newest)
+
+
+def sweep_since(moment: float) -> int:
+    """Remove the segments that were made since a moment and that no process maps; return how many.
+
+    For the end of a program that failed: ranks that abort leave their segment. Another program's rank may have made one
+    and not mapped it yet, so each is looked at twice.
+
+    Args:
+        moment: Seconds since the epoch.
+    """
+    found = _unmapped(path for path, changed in _own_segments() if changed >= moment)
+    if found:
+        time.sleep(_SECOND_LOOK_S)
+    return _remove(_unmapped(found))
+
+
+def _own_segments() -> Iterator[tuple[Path, float]]:
+    """Yield this user's segments and when they were last changed, seconds since the epoch."""
     for pattern in SHARED_MEMORY:
         for path in _SHM.glob(pattern):
             with contextlib.suppress(FileNotFoundError):
                 status = path.stat()
-                if status.st_uid == os.getuid() and max(status.st_mtime, status.st_ctime) <= newest:
-                    yield path
+                if status.st_uid == os.getuid():
+                    yield path, max(status.st_mtime, status.st_ctime)

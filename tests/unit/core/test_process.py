@@ -212,7 +212,7 @@ def test_shared_memory_that_nobody_maps_is_swept(monkeypatch: pytest.MonkeyPatch
             assert holder.stdout.readline() == b"on\n"
             young.write_bytes(bytes(4096))
             assert sweep_shared_memory(minimum_age_s=3600.0) == 0
-            monkeypatch.setattr(shared_memory, "_old_segments", lambda age: [used, unused])
+            monkeypatch.setattr(shared_memory, "_own_segments", lambda: [(used, 0.0), (unused, 0.0)])
             assert sweep_shared_memory(minimum_age_s=0.0) == 1
             assert (used.exists(), unused.exists(), young.exists(), foreign.exists()) == (True, False, True, True)
             holder.communicate(b"\n")
@@ -228,4 +228,10 @@ def test_shared_memory_of_ended_processes_goes_with_them(tmp_path: Path) -> None
         "m = mmap.mmap(f.fileno(), 4096); time.sleep(3600)"
     )
     assert run(tmp_path, python(code, str(segment)), timeout_s=1.0).timed_out
+    assert not segment.exists()
+
+
+def test_shared_memory_of_a_program_that_failed_by_itself_goes_too(tmp_path: Path) -> None:
+    segment = shared_memory._SHM / f"mpich_shm_test-{os.getpid()}"
+    assert run(tmp_path, ["sh", "-c", f"echo x > {segment}; exit 9"]).returncode == 9
     assert not segment.exists()

@@ -1,0 +1,103 @@
+"""What every simulator of the catalogue must keep, whatever code it wraps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim_wrappers import catalog
+from sim_wrappers.protocol import KnownError, Program, Simulator
+from site_configs.resources import ResourceRequest
+from surrogate.core.errors import ConfigError
+from surrogate.core.identity import canonical_json
+from surrogate.core.outcome import Success
+from surrogate.core.schema import Schema
+from surrogate.data.run_file import read_run_file
+from tests.support.executions import request_for, run, schema_for
+
+NAMES = sorted(catalog.simulators())
+
+
+@pytest.fixture(params=NAMES)
+def simulator(request: pytest.FixtureRequest) -> Simulator:
+    code = catalog.get(request.param)
+    reason = code.found()
+    if reason is not None:
+        pytest.skip(reason)
+    return code
+
+
+def middle(simulator: Simulator) -> dict:
+    space = simulator.default_space(simulator.check_options({}))
+    if space is None:
+        pytest.skip(f"{simulator.name} has no space of its own.")
+    return space.from_unit(np.full((1, space.dimensions), 0.5))[0]
+
+
+def test_it_is_a_simulator(simulator: Simulator) -> None:
+    assert isinstance(simulator, Simulator)
+    assert simulator.name.isidentifier()
+    assert isinstance(simulator.version(simulator.check_options({})), str)
+
+
+def test_options_are_completed_once_and_for_all_and_unknown_ones_refused(simulator: Simulator) -> None:
+    complete = simulator.check_options({})
+    assert simulator.check_options(complete) == complete
+    assert json.loads(json.dumps(complete)) == complete
+    with pytest.raises(ConfigError, match="no_such_option"):
+        simulator.check_options({"no_such_option": 1})
+
+
+def test_identity_options_are_some_of_the_options_and_can_be_hashed(simulator: Simulator) -> None:
+    complete = simulator.check_options({})
+    deciding = simulator.identity_options(complete)
+    assert set(deciding) <= set(complete)
+    assert canonical_json(deciding)
+
+
+def test_space_and_outputs_make_one_schema_with_bounds(simulator: Simulator) -> None:
+    schema = schema_for(simulator)
+    assert schema.inputs
+    assert schema.outputs
+    assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
+    for column in schema.outputs:
+        assert column.description, f"{column.name} says nothing of itself"
+
+
+def test_known_errors_are_sentences_with_patterns_that_compile(simulator: Simulator) -> None:
+    for known in simulator.known_errors:
+        assert isinstance(known, KnownError)
+        assert known.message.endswith(".")
+        assert known.retryable or known.remedy_text
+
+
+def test_prepare_writes_into_its_folder_only_and_is_repeatable(simulator: Simulator, tmp_path: Path) -> None:
+    request = request_for(simulator, middle(simulator))
+    contents = []
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        simulator.prepare(request, folder)
+        program = simulator.program(request, folder)
+        assert isinstance(program, Program)
+        assert all(isinstance(argument, str) and argument for argument in program.argv)
+        contents.append({path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()})
+    assert contents[0] == contents[1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second"]
+
+
+@pytest.mark.mpi
+def test_it_runs_at_the_middle_of_its_space_twice_alike(simulator: Simulator, tmp_path: Path) -> None:
+    request = request_for(simulator, middle(simulator), resources=ResourceRequest(walltime_s=120))
+    columns = []
+    for name in ("first", "second"):
+        outcome = run(tmp_path / name, request)
+        assert isinstance(outcome, Success), outcome
+        columns.append(read_run_file(tmp_path / name / outcome.path).columns)
+    assert set(columns[0]) == {column.name for column in schema_for(simulator).columns}
+    for name, values in columns[0].items():
+        first, second = (getattr(found, "data", found) for found in (values, columns[1][name]))
+        np.testing.assert_array_equal(np.asarray(first), np.asarray(second), err_msg=name)

@@ -1,0 +1,431 @@
+"""Every way in which a run can end is an Outcome, and nothing half-written is taken for one."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim_wrappers import catalog
+from sim_wrappers.protocol import Program, RunData, RunRequest
+from sim_wrappers.scripted.adapter import Scripted
+from site_configs.resources import ResourceRequest
+from surrogate.core.errors import ResourceError
+from surrogate.core.files import read_json, sha256_file
+from surrogate.core.outcome import Failure, FailureKind, Success, outcome_from_json
+from surrogate.core.process import is_alive
+from surrogate.data.run_file import read_run_file
+from tests.support.executions import QUICK, folder_of, launch, lines, request_for, run, schema_for, scripted
+from tests.support.ranks import MPIEXEC
+
+SHORT = ResourceRequest(walltime_s=1)
+
+
+def failed(outcome) -> Failure:
+    assert isinstance(outcome, Failure), outcome
+    return outcome
+
+
+def succeeded(outcome) -> Success:
+    assert isinstance(outcome, Success), outcome
+    return outcome
+
+
+def test_a_success_names_the_file_that_it_left(tmp_path: Path) -> None:
+    request = scripted(seed=5)
+    outcome = succeeded(run(tmp_path, request))
+    path = tmp_path / outcome.path
+    assert outcome.path == f"runs/{request.run_id[:2]}/{request.run_id}/run.h5"
+    assert (outcome.size, outcome.sha256) == (path.stat().st_size, sha256_file(path))
+    assert outcome.mtime_ns == path.stat().st_mtime_ns
+    assert (outcome.samples, outcome.attempt) == (1, 1)
+    assert outcome.launch_line[0] == sys.executable
+    assert outcome_from_json(read_json(path.parent / "receipt.json")) == outcome
+    content = read_run_file(path)
+    assert content.columns["a"].tolist() == [0.5]
+    assert content.columns["wave"].shape == (1, 16)
+    expected = {"run_id", "simulator", "simulator_version", "options", "inputs", "seed", "attempt", "remedies"}
+    assert expected | {"launch_line", "host", "began", "seconds", "notes", "resources"} == set(content.provenance)
+    assert content.provenance["seed"] == 5
+    assert content.provenance["launch_line"] == list(outcome.launch_line)
+    assert sorted(entry.name for entry in (tmp_path / "runs").glob("??/*")) == [request.run_id]
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "retryable", "says"),
+    [
+        ("fail", FailureKind.EXIT_STATUS, True, "exit status 1"),
+        ("flaky", FailureKind.UNCONVERGED, True, "step was too large"),
+        ("lost", FailureKind.NODE_LOST, True, "node was lost"),
+        ("disk", FailureKind.DISK_FULL, True, "disk is full"),
+        ("crash", FailureKind.EXIT_STATUS, True, "SIGSEGV"),
+        ("killed", FailureKind.OUT_OF_MEMORY, True, "SIGKILL"),
+        ("nan", FailureKind.NOT_FINITE, False, "wave"),
+        ("bounds", FailureKind.OUT_OF_BOUNDS, False, "wave"),
+        ("shape", FailureKind.WRONG_SHAPE, False, "wave"),
+        ("truncate", FailureKind.OUTPUT_UNREADABLE, True, "cut off"),
+        ("missing", FailureKind.OUTPUT_MISSING, True, "output.json"),
+        ("unmarked", FailureKind.NO_END_MARKER, True, "mark"),
+        ("unconverged", FailureKind.UNCONVERGED, True, "100 iterations"),
+    ],
+)
+def test_each_way_to_fail_has_its_kind(
+    tmp_path: Path, mode: str, kind: FailureKind, retryable: bool, says: str
+) -> None:
+    request = scripted({"mode": mode})
+    outcome = failed(run(tmp_path, request))
+    assert outcome.kind is kind
+    assert outcome.retryable is retryable
+    assert says in outcome.message
+    assert outcome.message.endswith(".")
+    assert (tmp_path / outcome.log).is_file()
+    assert outcome_from_json(read_json(folder_of(tmp_path, request) / "receipt.json")) == outcome
+    assert json.dumps(outcome.to_json())
+
+
+@pytest.mark.parametrize(("mode", "remedy"), [("flaky", "smaller_steps"), ("unconverged", "more_iterations")])
+def test_the_remedy_of_a_known_failure_makes_the_next_attempt_succeed(tmp_path: Path, mode: str, remedy: str) -> None:
+    ledger = tmp_path / "ledger"
+    first = scripted({"mode": mode, "ledger": str(ledger)})
+    outcome = failed(run(tmp_path, first))
+    assert outcome.remedy == remedy
+    assert outcome.remedy_text
+    again = replace(first, attempt=2, remedies=(remedy,))
+    second = succeeded(run(tmp_path, again))
+    assert second.attempt == 2
+    words = [[attempt, word] for _, attempt, word in lines(ledger)]
+    assert words[-2:] == [["2", "start"], ["2", "end"]]
+    # The first attempt's output is still where its Failure says it is.
+    assert "SCRIPTED" in (tmp_path / outcome.log).read_text()
+    assert (folder_of(tmp_path, first) / "stdout-2.txt").is_file()
+    assert not list((tmp_path / "runs").glob("??/.*"))
+
+
+def test_a_hanging_run_is_ended_when_its_time_is_up(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    outcome = failed(run(tmp_path, scripted({"mode": "hang", "ledger": str(ledger)}, resources=SHORT)))
+    assert outcome.kind is FailureKind.TIMEOUT
+    assert outcome.retryable
+    assert 1.0 <= outcome.seconds < 30.0
+    assert [word for _, _, word in lines(ledger)] == ["start"]
+
+
+def stubborn_child(log: Path) -> int:
+    return int(log.read_text().split("stubborn child ")[1].split()[0])
+
+
+def test_who_ignores_sigterm_is_ended_with_its_child_in_another_session(tmp_path: Path) -> None:
+    outcome = failed(run(tmp_path, scripted({"mode": "stubborn"}, resources=SHORT)))
+    assert outcome.kind is FailureKind.TIMEOUT
+    assert not is_alive(stubborn_child(tmp_path / outcome.log))
+    assert "survivors" not in outcome.details
+
+
+@pytest.mark.mpi
+def test_hanging_ranks_are_ended_with_all_that_they_started(tmp_path: Path) -> None:
+    two = ResourceRequest.resolve(ranks=2, walltime_s=3)
+    outcome = failed(run(tmp_path, scripted({"mode": "stubborn", "mpi": True}, resources=two)))
+    assert outcome.kind is FailureKind.TIMEOUT
+    assert not is_alive(stubborn_child(tmp_path / outcome.log))
+
+
+@pytest.mark.mpi
+def test_ranks_compute_what_one_process_computes(tmp_path: Path) -> None:
+    serial = succeeded(run(tmp_path / "one", scripted()))
+    three = ResourceRequest.resolve(ranks=3, walltime_s=60)
+    ranks = succeeded(run(tmp_path / "three", scripted({"mpi": True}, resources=three)))
+    first, second = (read_run_file(tmp_path / at / out.path) for at, out in (("one", serial), ("three", ranks)))
+    np.testing.assert_array_equal(first.columns["wave"], second.columns["wave"])
+    assert serial.run_id == ranks.run_id
+
+
+@pytest.mark.mpi
+def test_a_wrong_world_is_noticed_by_every_rank(tmp_path: Path) -> None:
+    def singletons(program: Program, resources: ResourceRequest) -> list[str]:
+        return list(program.argv)
+
+    two = ResourceRequest.resolve(ranks=2, walltime_s=60)
+    outcome = failed(run(tmp_path, scripted({"mpi": True}, resources=two), launch=singletons))
+    assert outcome.kind is FailureKind.LAUNCHER
+    assert not outcome.retryable
+    assert "did not find each other" in outcome.message
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    ("mode", "kind", "says"),
+    [
+        ("crash", FailureKind.EXIT_STATUS, "SIGSEGV"),
+        ("killed", FailureKind.OUT_OF_MEMORY, "SIGKILL"),
+        ("fail", FailureKind.EXIT_STATUS, "exit status 1"),
+    ],
+)
+def test_the_end_of_a_rank_is_told_through_the_launcher(tmp_path: Path, mode: str, kind, says: str) -> None:
+    two = ResourceRequest.resolve(ranks=2, walltime_s=60)
+    outcome = failed(run(tmp_path, scripted({"mpi": True, "mode": mode}, resources=two)))
+    assert outcome.kind is kind
+    assert says in outcome.message
+
+
+@pytest.mark.mpi
+def test_a_program_that_the_launcher_does_not_find_is_told(tmp_path: Path) -> None:
+    outcome = failed(run(tmp_path, scripted(), launch=lambda *_: [MPIEXEC, "-n", "2", "/no/such/solver"]))
+    assert (outcome.kind, outcome.retryable) == (FailureKind.LAUNCHER, False)
+    assert "did not find the program" in outcome.message
+
+
+class Telling(Scripted):
+    """Runs a program that prints its environment and exits with a failure."""
+
+    def program(self, request: RunRequest, folder: Path) -> Program:
+        return Program(("env",), mpi=False, environment={"OWN": "set", "OMP_NUM_THREADS": "7"})
+
+
+def test_the_program_sees_no_trace_of_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_JOB_ID", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "HYDRA_X", "HOROVOD_RANK"):
+        monkeypatch.setenv(name, "leaked")
+    monkeypatch.setenv("SLURM_CONF", "kept")
+    monkeypatch.setenv("SURROGATE_CAMPAIGN", "campaign-7")
+    request = scripted()
+    keeping = replace(QUICK, environment=("SLURM_CONF",))
+    outcome = failed(run(tmp_path, request, Telling(), keeping=keeping))
+    seen = dict(line.partition("=")[::2] for line in (tmp_path / outcome.log).read_text().splitlines())
+    assert "leaked" not in seen.values()
+    assert seen["SLURM_CONF"] == "kept"
+    assert seen["SURROGATE_CAMPAIGN"] == "campaign-7"
+    assert seen["SURROGATE_RUN"] == request.run_id
+    assert (seen["OWN"], seen["OMP_NUM_THREADS"]) == ("set", "7")
+    assert "SURROGATE_WORLD_SIZE" not in seen
+
+
+def test_ranks_are_told_their_number_and_their_cores(tmp_path: Path) -> None:
+    class Parallel(Telling):
+        def program(self, request: RunRequest, folder: Path) -> Program:
+            return Program(("env",))
+
+    resources = ResourceRequest.resolve(ranks=4, cores_per_rank=3)
+    outcome = failed(run(tmp_path, scripted(resources=resources), Parallel(), launch=lambda program, _: ["env"]))
+    seen = (tmp_path / outcome.log).read_text().splitlines()
+    assert {"SURROGATE_WORLD_SIZE=4", "OMP_NUM_THREADS=3"} <= set(seen)
+
+
+def test_a_missing_launcher_is_a_failure_of_the_launcher(tmp_path: Path) -> None:
+    outcome = failed(run(tmp_path, scripted(), launch=lambda program, _: ["/no/such/mpiexec", *program.argv]))
+    assert outcome.kind is FailureKind.LAUNCHER
+    assert not outcome.retryable
+    assert "/no/such/mpiexec" in outcome.message
+    assert "doctor" in outcome.remedy_text
+
+
+def test_a_request_that_no_launcher_can_serve_is_a_failure(tmp_path: Path) -> None:
+    def refuse(program: Program, resources: ResourceRequest) -> list[str]:
+        raise ResourceError("Two ranks were asked of a serial program.")
+
+    outcome = failed(run(tmp_path, scripted(), launch=refuse))
+    assert (outcome.kind, outcome.retryable) == (FailureKind.LAUNCHER, False)
+    assert outcome.message == "Two ranks were asked of a serial program."
+
+
+@pytest.mark.parametrize("step", ["prepare", "program", "parse"])
+def test_a_fault_of_the_adapter_fails_its_run_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    def faulty(*arguments: object) -> object:
+        return {}["no such key"]
+
+    monkeypatch.setattr(Scripted, step, faulty)
+    outcome = failed(run(tmp_path, scripted()))
+    assert "scripted" in outcome.message
+    assert "no such key" in outcome.message
+    assert "Traceback" in outcome.details["traceback"]
+    assert outcome.retryable is (step == "parse")
+
+
+@pytest.mark.parametrize("step", ["prepare", "parse", "receipt"])
+def test_a_full_disk_is_the_infrastructures_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if step == "receipt":
+        monkeypatch.setattr("sim_wrappers.execute.write_json", full)
+    else:
+        monkeypatch.setattr(Scripted, step, full)
+    request = scripted()
+    outcome = failed(run(tmp_path, request))
+    assert outcome.kind is FailureKind.DISK_FULL
+    assert (folder_of(tmp_path, request) / "receipt.json").exists() is (step != "receipt")
+
+
+def test_a_wrong_column_type_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scripted, "parse", lambda *_: RunData({"wave": np.array([object()]), "level": np.zeros(1)}))
+    assert failed(run(tmp_path, scripted())).kind is FailureKind.OUTPUT_UNREADABLE
+
+
+def test_a_finished_run_is_adopted_and_not_executed_again(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    request = scripted({"ledger": str(ledger)})
+    first = succeeded(run(tmp_path, request))
+    assert run(tmp_path, request) == first
+    assert run(tmp_path, replace(request, attempt=3)) == first
+    assert len(lines(ledger)) == 2
+
+
+@pytest.mark.parametrize("damage", ["torn", "changed", "gone", "receipt", "another"])
+def test_a_damaged_run_is_not_adopted(tmp_path: Path, damage: str) -> None:
+    ledger = tmp_path / "ledger"
+    request = scripted({"ledger": str(ledger)})
+    path = tmp_path / succeeded(run(tmp_path, request)).path
+    receipt = path.parent / "receipt.json"
+    content = bytearray(path.read_bytes())
+    if damage == "torn":
+        path.write_bytes(content[:-1])
+    elif damage == "changed":
+        content[700] ^= 1
+        path.write_bytes(content)
+    elif damage == "gone":
+        path.unlink()
+    elif damage == "receipt":
+        receipt.write_text(receipt.read_text()[:-9])
+    else:
+        receipt.write_text(receipt.read_text().replace(request.run_id, "0" * 32))
+    succeeded(run(tmp_path, request))
+    assert len(lines(ledger)) == 4
+
+
+def test_a_copied_run_is_adopted_with_the_time_of_its_receipt(tmp_path: Path) -> None:
+    request = scripted()
+    outcome = succeeded(run(tmp_path, request))
+    os.utime(tmp_path / outcome.path, ns=(1, 1))
+    assert run(tmp_path, request) == outcome
+    assert (tmp_path / outcome.path).stat().st_mtime_ns == outcome.mtime_ns
+
+
+@pytest.mark.parametrize(("mode", "executions"), [("fail", 1), ("nan", 1), ("lost", 2)])
+def test_a_failure_is_adopted_when_it_is_this_attempts_and_not_the_infrastructures(tmp_path, mode, executions) -> None:
+    ledger = tmp_path / "ledger"
+    request = scripted({"mode": mode, "ledger": str(ledger)})
+    first, second = failed(run(tmp_path, request)), failed(run(tmp_path, request))
+    assert first.kind is second.kind
+    assert (first == second) is (executions == 1)
+    assert sum(word == "start" for _, _, word in lines(ledger)) == executions
+    failed(run(tmp_path, replace(request, remedies=("other",))))
+    assert sum(word == "start" for _, _, word in lines(ledger)) == executions + 1
+
+
+WORKER = """
+import json, sys
+from pathlib import Path
+from tests.support.ranks import MPIEXEC
+from tests.support.executions import run, scripted
+outcome = run(Path(sys.argv[1]), scripted(json.loads(sys.argv[2])))
+print(json.dumps(outcome.to_json()))
+"""
+
+
+def wait_until(condition, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_an_orphan_that_is_still_writing_is_waited_for_and_adopted(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    options = {"ledger": str(ledger), "seconds": 1.0}
+    root = str(Path(__file__).resolve().parents[3])
+    line = [sys.executable, "-c", WORKER, str(tmp_path), json.dumps(options)]
+    with subprocess.Popen(line, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.PIPE) as orphan:
+        wait_until(lambda: lines(ledger))
+        mine = succeeded(run(tmp_path, scripted(options)))
+        assert outcome_from_json(json.loads(orphan.communicate()[0])) == mine
+    assert [word for _, _, word in lines(ledger)] == ["start", "end"]
+
+
+def test_what_a_dead_worker_left_running_is_ended_before_the_run_begins_anew(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    options = {"ledger": str(ledger), "mode": "hang"}
+    root = str(Path(__file__).resolve().parents[3])
+    line = [sys.executable, "-c", WORKER, str(tmp_path), json.dumps(options)]
+    with subprocess.Popen(line, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.DEVNULL) as worker:
+        wait_until(lambda: lines(ledger))
+        worker.kill()
+    request = scripted({"ledger": str(ledger)})
+    from surrogate.core.process import find_tagged
+
+    (left,) = find_tagged("SURROGATE_RUN", request.run_id)
+    succeeded(run(tmp_path, request))
+    assert not is_alive(left)
+
+
+def test_a_run_that_another_process_holds_for_ever_is_given_up(tmp_path: Path) -> None:
+    request = scripted(resources=SHORT)
+    lock = folder_of(tmp_path, request).with_name(f"{request.run_id}.lock")
+    lock.parent.mkdir(parents=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        outcome = failed(run(tmp_path, request, keeping=replace(QUICK, wait_s=-0.8)))
+    assert outcome.kind is FailureKind.INTERRUPTED
+    assert not folder_of(tmp_path, request).exists()
+
+
+def test_the_same_run_in_many_threads_is_executed_once(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    request, outcomes = scripted({"ledger": str(ledger)}), []
+    threads = [threading.Thread(target=lambda: outcomes.append(run(tmp_path, request))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 8
+    assert len(set(outcomes)) == 1
+    assert len(lines(ledger)) == 2
+    assert not list(tmp_path.glob("runs/??/*.lock"))
+
+
+def test_long_output_is_cut_to_its_two_ends(tmp_path: Path) -> None:
+    class Chatty(Scripted):
+        def program(self, request: RunRequest, folder: Path) -> Program:
+            code = "print('the beginning'); print('x' * 500_000); print('the end'); raise SystemExit(2)"
+            return Program((sys.executable, "-c", code), mpi=False)
+
+    outcome = failed(run(tmp_path, scripted(), Chatty(), keeping=replace(QUICK, output_bytes=4000, tail_characters=50)))
+    kept = (tmp_path / outcome.log).read_text()
+    assert len(kept) < 4200
+    assert kept.startswith("the beginning")
+    assert "bytes were left out here" in kept
+    assert outcome.details["tail"].endswith("the end\n")
+    assert len(outcome.details["tail"]) == 50
+
+
+def test_several_samples_and_ragged_columns_are_rows_of_one_file(tmp_path: Path) -> None:
+    options = {"samples": 3, "ragged": True, "length": 9}
+    outcome = succeeded(run(tmp_path, scripted(options)))
+    content = read_run_file(tmp_path / outcome.path)
+    assert (outcome.samples, content.samples) == (3, 3)
+    assert content.columns["a"].tolist() == [0.5, 0.5, 0.5]
+    trace, wave = content.columns["trace"], content.columns["wave"]
+    for row in range(3):
+        np.testing.assert_array_equal(trace[row], wave[row][: len(trace[row])])
+    assert not np.array_equal(wave[0], wave[1])
+
+
+@pytest.mark.mpi
+def test_buckley_leverett_runs_through(tmp_path: Path) -> None:
+    code = catalog.get("buckley_leverett")
+    request = request_for(
+        code, {"M": 2.0, "Swc": 0.2, "Sor": 0.1}, resources=ResourceRequest.resolve(ranks=2, walltime_s=60)
+    )
+    outcome = succeeded(run(tmp_path, request, launch=launch, space_schema=schema_for(code)))
+    content = read_run_file(tmp_path / outcome.path)
+    assert content.columns["S"].shape == (1, 10, 256)
+    assert content.provenance["notes"]["mass_error_pore_volumes"] < 1e-10
+    assert content.provenance["notes"]["ranks"] == 2
+    assert content.provenance["notes"]["code_version"] == code.version({})
