@@ -166,6 +166,7 @@ def _simulators(provenance: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 def _warnings(card: Mapping[str, Any]) -> list[str]:
     warnings: list[str] = []
     place, twins = card["failure_place"], card["duplicates"]
+    near = twins["near"]
     if place["clustered"]:
         warnings.append(str(place["sentence"]))
     if twins["same_inputs_across_holdout"]:
@@ -173,10 +174,11 @@ def _warnings(card: Mapping[str, Any]) -> list[str]:
             f"{twins['same_inputs_across_holdout']} points are in the holdout and outside of it, as their group keys "
             "differ: the Verdict is too good by as much as they count."
         )
-    if twins["near"]["pairs"]:
+    if near["more_than_chance"]:
         warnings.append(
-            f"{twins['near']['pairs']} holdout samples have a neighbour in train or tune that differs by less than "
-            f"{twins['near']['threshold']:g} of the inputs' ranges: give related samples one group key."
+            f"{near['pairs']} holdout samples have a neighbour in train or tune that differs by less than "
+            f"{near['threshold']:g} of the inputs' ranges, and {near['pairs_by_chance']:.2g} would by chance: "
+            "give related samples one group key."
         )
     versions = [entry for entry in card["simulators"] if entry["version"]]
     if len(versions) > 1:

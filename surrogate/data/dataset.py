@@ -188,8 +188,10 @@ class Dataset:
             places = np.flatnonzero(shard[rows] == number)
             if len(places) == 0:
                 continue
+            # Rows in the order of the file: the slab is then taken as it is, or in one rising sweep.
+            places = places[np.argsort(row[rows[places]], kind="stable")]
             local = row[rows[places]]
-            start, stop = int(local.min()), int(local.max()) + 1
+            start, stop = int(local[0]), int(local[-1]) + 1
             for column in columns:
                 slab = read_values(column_node(file, column), start, stop)
                 gatherers[column.name].put(places, slab, local - start)
@@ -251,7 +253,7 @@ class _Gatherer:
     def put(self, places: Rows, slab: Values, local: Rows) -> None:
         """Take the rows `local` of a slab; they belong at `places`."""
         if self._target is not None and not isinstance(slab, Ragged):
-            self._target[places] = slab[local]
+            self._target[places] = slab if len(slab) == len(local) else slab[local]
             return
         self._parts.append(slab.take(local) if isinstance(slab, Ragged) else slab[local])
         self._places.append(places)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
+from scipy.stats import poisson
 
 from surrogate.data.cube import Cube
 from surrogate.data.shards import ShardIndex
@@ -17,6 +19,8 @@ Rows = NDArray[np.int64]
 THRESHOLD = 1e-3
 """Root mean square over the axes of the difference in the unit cube below which two points are near-duplicates."""
 _SHOWN = 20
+_SURE = 0.99
+"""How seldom evenly drawn points may have so many near pairs before they are called too many."""
 
 
 def duplicates(
@@ -47,6 +51,15 @@ def duplicates(
     }
 
 
+def _ball(threshold: float, dimensions: int) -> float:
+    """Return the share of the unit cube within a root mean square difference of one point."""
+    if threshold <= 0.0:
+        return 0.0
+    radius = threshold * math.sqrt(dimensions)
+    log_volume = dimensions * math.log(radius * math.sqrt(math.pi)) - math.lgamma(dimensions / 2 + 1)
+    return min(math.exp(log_volume), 1.0 - 1e-12)
+
+
 def _near(
     index: ShardIndex, holdout: NDArray[np.bool_], placement: tuple[Floats, Rows], cube: Cube, threshold: float
 ) -> dict[str, Any]:
@@ -60,6 +73,8 @@ def _near(
         ),
         "cube": cube.origin,
         "pairs": 0,
+        "pairs_by_chance": 0.0,
+        "more_than_chance": False,
         "nearest": [],
         "smallest": None,
         "median": None,
@@ -71,11 +86,14 @@ def _near(
     distances = distances / np.sqrt(len(cube.axes))
     ours, others = placed[inside], placed[~inside][nearest]
     close = np.flatnonzero(distances <= threshold)
+    chance = len(ours) * -np.expm1((~inside).sum() * np.log1p(-_ball(threshold, len(cube.axes))))
     shown = close[np.argsort(distances[close], kind="stable")][:_SHOWN]
     return {
         **record,
         "tested": True,
         "pairs": len(close),
+        "pairs_by_chance": float(chance),
+        "more_than_chance": bool(len(close) > poisson.ppf(_SURE, chance)),
         "nearest": [
             {
                 "holdout": str(index.ids[ours[row]]),

@@ -63,6 +63,7 @@ class DatasetWriter:
         self._samples_per_shard, self._bytes_per_shard = samples_per_shard, bytes_per_shard
         self._schema = schema
         self._waiting: dict[str, AdmittedRun] = {}
+        self._waiting_samples = self._waiting_bytes = 0
         self._told: list[Packed] = []
         self._shards.mkdir(parents=True, exist_ok=True)
         remove_partial(folder)
@@ -109,7 +110,7 @@ class DatasetWriter:
     @property
     def samples(self) -> int:
         """Number of samples in shards and waiting."""
-        return self._manifest.samples + sum(run.file.samples for run in self._waiting.values())
+        return self._manifest.samples + self._waiting_samples
 
     def add_run(
         self, run_id: str, path: Path, stratum: str = DESIGN_STRATUM, *, content: Sequence[str] | None = None
@@ -140,8 +141,9 @@ class DatasetWriter:
         if content is not None and tuple(content) != run.content:
             raise IntegrityError(f"The content of the run file {path} is not what was admitted. {WAY_OUT}")
         self._waiting[run_id] = run
-        enough = sum(entry.file.samples for entry in self._waiting.values()) >= self._samples_per_shard
-        if enough or sum(entry.nbytes for entry in self._waiting.values()) >= self._bytes_per_shard:
+        self._waiting_samples += run.file.samples
+        self._waiting_bytes += run.nbytes
+        if self._waiting_samples >= self._samples_per_shard or self._waiting_bytes >= self._bytes_per_shard:
             self._pack()
         return True
 
@@ -167,3 +169,4 @@ class DatasetWriter:
         self._packed.update(self._waiting)
         self._told.append(Packed(record.file, record.sha256, tuple(self._waiting)))
         self._waiting = {}
+        self._waiting_samples = self._waiting_bytes = 0

@@ -265,3 +265,12 @@ def test_a_constant_column_is_a_gap(tmp_path: Path) -> None:
     assert "The input 'T' is 20.0 K in every sample; nothing is learned of it." in [
         gap["sentence"] for gap in card["known_gaps"]
     ]
+
+
+def test_near_neighbours_of_a_dense_random_design_are_no_cause_for_a_warning(tmp_path: Path) -> None:
+    card = card_of(one_run(tmp_path, points(400)), [], near_threshold=0.03)
+    near = card["duplicates"]["near"]
+    assert near["pairs"] > 20
+    assert near["pairs"] == pytest.approx(near["pairs_by_chance"], rel=0.25)
+    assert not near["more_than_chance"]
+    assert card["warnings"] == []
