@@ -105,9 +105,13 @@ class Journal:
             loaded = read_state(folder)
             lease.raise_above(max((name.token for name in list_files(folder)), default=0))
             journal = cls(folder, lease, loaded, renew_bytes)
-            journal._writer.renew(journal.state, loaded.damaged if loaded else ())
-            if loaded is not None:
-                journal._settle(loaded)
+            try:
+                journal._writer.renew(journal.state, loaded.damaged if loaded else ())
+                if loaded is not None:
+                    journal._settle(loaded)
+            except BaseException:
+                journal._writer.close()
+                raise
         except OSError as error:
             raise storage_error(folder, error, "opened") from error
         if background:

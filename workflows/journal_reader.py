@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from surrogate.core.errors import IntegrityError
+from surrogate.core.storage import storage_error
 from workflows import journal_codec, journal_events
 from workflows.journal_format import (
     POINTER,
@@ -91,19 +92,20 @@ def read_state(folder: Path) -> Loaded | None:
 
     Raises:
         IntegrityError, DataError: As `load`.
+        StorageError: If a file cannot be read.
     """
-    for look in range(_LOOKS):
-        if look:
-            time.sleep(_BETWEEN_LOOKS_S)
+    for _ in range(_LOOKS - 1):
         try:
             loaded = load(folder)
-        except (FileNotFoundError, IntegrityError):
-            if look == _LOOKS - 1:
-                raise
-        else:
-            if loaded is None or not loaded.repaired or look == _LOOKS - 1:
+            if loaded is None or not loaded.repaired:
                 return loaded
-    raise AssertionError("unreachable")
+        except (OSError, IntegrityError):
+            pass  # looked at again; the last look tells
+        time.sleep(_BETWEEN_LOOKS_S)
+    try:
+        return load(folder)
+    except OSError as error:
+        raise storage_error(folder, error, "read") from error
 
 
 def _load_file(folder: Path, name: FileName, upto: int | None) -> Loaded:
@@ -230,8 +232,8 @@ def tail(folder: Path, position: Position | None = None) -> tuple[list[Entry], P
     """
     entries: list[Entry] = []
     while True:
-        names = list_files(folder)
         try:
+            names = list_files(folder)
             if position is None:
                 if not names:
                     return entries, None
@@ -240,7 +242,7 @@ def tail(folder: Path, position: Position | None = None) -> tuple[list[Entry], P
             if position.name not in names or (following is None and names[-1] > position.name):
                 return [Entry(0, 0, 0, 0.0, {"event": SKIPPED})], position
             found, position = _read_from(folder, position, following[1] if following else None)
-        except FileNotFoundError:
+        except OSError:  # replaced meanwhile, or a file server's trouble: `read_state` will tell
             return [Entry(0, 0, 0, 0.0, {"event": SKIPPED})], position
         entries += found
         if following is None:

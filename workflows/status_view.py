@@ -63,7 +63,9 @@ def _head(status: Status) -> Text:
 def _bar(status: Status) -> RenderableType:
     """Return how much of the ensemble has ended."""
     left = status.runs["planned"] + status.runs["running"]
-    return ProgressBar(total=status.total, completed=status.total - left, width=60)
+    grid = Table.grid()
+    grid.add_row(ProgressBar(total=status.total, completed=status.total - left, width=60))
+    return grid
 
 
 def _runs(status: Status) -> Table:

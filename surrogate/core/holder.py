@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _STATE, _START = 0, 19  # fields of /proc/PID/stat after the command's name: state, start time in clock ticks
+_FIRST_NAMESPACE = "pid:[4026531836]"  # of the machine itself, in every Linux kernel (PROC_PID_INIT_INO)
 
 
 class Presence(StrEnum):
@@ -36,6 +37,7 @@ class Holder:
         pid: Process.
         start_ticks: Start of the process in clock ticks since boot, so that a pid that is used again is told apart.
         boot_id: Identity of the running kernel; empty where unknown.
+        machine: Identity of the installed system; empty where unknown and in containers, which share it.
         namespace: Identity of the pid namespace (containers have their own pids).
         since: When it was made, ISO 8601 in UTC, for people.
         heartbeat_s: Seconds between two heartbeats.
@@ -48,6 +50,7 @@ class Holder:
     pid: int = 0
     start_ticks: int = 0
     boot_id: str = ""
+    machine: str = ""
     namespace: str = ""
     since: str = ""
     heartbeat_s: float = 5.0
@@ -63,6 +66,7 @@ class Holder:
             pid=os.getpid(),
             start_ticks=process_start(os.getpid())[0],
             boot_id=boot_id(),
+            machine=machine(),
             namespace=pid_namespace(),
             since=datetime.now(UTC).isoformat(timespec="seconds"),
             heartbeat_s=heartbeat_s,
@@ -96,14 +100,17 @@ class Holder:
 
     def presence(self) -> Presence:
         """Return whether the process lives; ELSEWHERE when that cannot be seen from here."""
-        if not self.pid or not self.boot_id or self.boot_id != boot_id() or self.namespace != pid_namespace():
+        if self.boot_id and self.boot_id != boot_id():
+            rebooted = bool(self.machine) and self.machine == machine() and self.host == socket.gethostname()
+            return Presence.GONE if rebooted else Presence.ELSEWHERE
+        if not self.pid or not self.boot_id or self.namespace != pid_namespace():
             return Presence.ELSEWHERE
         try:
             start, state = process_start(self.pid)
         except PermissionError:
             return Presence.ELSEWHERE
         except ProcessLookupError:
-            return Presence.GONE
+            start, state = -1, "X"
         if start != self.start_ticks or state in "ZX":
             return Presence.GONE
         return Presence.SUSPENDED if state in "Tt" else Presence.ALIVE
@@ -126,6 +133,15 @@ def boot_id() -> str:
     """Return the identity of the running kernel, or an empty string where there is none."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
+
+
+def machine() -> str:
+    """Return the identity of the installed system, or an empty string where it tells no two machines apart."""
+    if pid_namespace() != _FIRST_NAMESPACE:
+        return ""
+    with contextlib.suppress(OSError):
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     return ""
 
 

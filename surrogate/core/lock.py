@@ -25,6 +25,7 @@ from surrogate.core.storage import storage_error
 HEARTBEAT_S = 5.0
 STALE_S = 60.0
 _CONTENTIONS = 20
+_LEFT_OVER_NS = 3600 * 10**9
 
 
 class Lease:
@@ -257,7 +258,12 @@ def _refuse_if_held(folder: Path, top: int, stale_s: float, tell: Callable[[str]
 
 
 def _remove_older(folder: Path, token: int) -> None:
-    """Remove the claims that `token` superseded."""
+    """Remove the claims that `token` superseded, and what contenders that were killed left an hour ago."""
+    old = server_now_ns(folder) - _LEFT_OVER_NS
+    for path in folder.glob(".*.part"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime_ns < old:
+                path.unlink()
     for number, name in claims(folder).items():
         if number < token:
             (folder / name).unlink(missing_ok=True)

@@ -144,6 +144,31 @@ def test_a_process_of_another_container_is_not_looked_for_here(folder: Path) -> 
     lease.release()
 
 
+def test_a_machine_that_was_started_again_has_ended_its_holder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surrogate.core.holder.machine", lambda: "this one")
+    lease = Lease.acquire(folder, "a", background=False)
+    rewrite(only(folder), boot_id="before")
+    with Lease.acquire(folder, "b", stale_s=1e6) as second:
+        assert second.token == 2
+        for changes in ({"host": "twin"}, {"machine": "another"}, {"machine": ""}):
+            rewrite(only(folder), **{"boot_id": "before", "machine": "this one", "host": second.holder.host, **changes})
+            found = read_holder(folder)
+            assert found is not None
+            assert found[1] is Presence.ELSEWHERE
+    os.close(lease._handle)
+
+
+def test_what_killed_contenders_left_is_removed_when_it_is_old(folder: Path) -> None:
+    folder.mkdir()
+    old, new = folder / ".claim-far-1-a.part", folder / ".claim-far-2-b.part"
+    old.touch()
+    new.touch()
+    os.utime(old, (1, 1))
+    with Lease.acquire(folder, "a"):
+        assert not old.exists()
+        assert new.exists()
+
+
 def test_a_process_that_hides_is_watched_instead(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = Lease.acquire(folder, "a", background=False)
 

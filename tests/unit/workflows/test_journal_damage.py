@@ -112,7 +112,7 @@ def seen(sample: Sample, folder: Path, path: Path) -> Loaded | None:
     return loaded
 
 
-@pytest.mark.parametrize("change", [flipped, cut, zeroed, blot])
+@pytest.mark.parametrize("change", [pytest.param(flipped, marks=pytest.mark.slow), cut, zeroed, blot])
 def test_the_newest_file_at_every_byte(sample: Sample, tmp_path: Path, change: Callable[[bytes, int], bytes]) -> None:
     folder = tmp_path / "journal"
     shutil.copytree(sample.folder, folder)

@@ -415,3 +415,18 @@ def test_a_reader_looks_again_before_it_believes_damage(
     loaded = read_state(folder)
     assert loaded is not None
     assert loaded.state.seq == 3
+
+
+def test_a_journal_that_cannot_be_read_is_a_sentence(
+    folder: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Journal.open(folder, lease, background=False) as journal:
+        journal.append(planned(0))
+    monkeypatch.setattr(journal_reader, "_BETWEEN_LOOKS_S", 0.0)
+
+    def refuse(_: Path) -> None:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(journal_reader, "load", refuse)
+    with pytest.raises(StorageError, match="could not be read: the system says 'Stale file handle'"):
+        read_state(folder)
