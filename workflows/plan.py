@@ -201,25 +201,36 @@ def make_plan(campaign: CampaignConfig, simulator: Simulator) -> Plan:
         schema = Schema((*space.columns, *outputs.columns), outputs.coordinates)
     except DataError as error:
         raise ConfigError(f"In {where}, [inputs] and the simulator's outputs do not go together: {error}") from error
-    chooser = campaign.sampler()
-    try:
-        count = campaign.design.runs or chooser.length(space) or 0
-        if count > MOST_POINTS:
-            raise SpaceError(f"the design has {count} points, and at most {MOST_POINTS} can be planned; set 'runs'.")
-        design = choose(chooser, space, start=0, count=count, seed=campaign.seed)
-    except SpaceError as error:
-        raise ConfigError(f"In {where}, [design]: {error}") from error
+    chooser, design = _choose_points(campaign, space)
     version, relevant = simulator.version(options), simulator.identity_options(options)
-    runs = []
+    resources, splits, runs = campaign.resources.request(), campaign.splits, []
     for point in design.points:
         name = run_id(simulator.name, version, relevant, point)
-        resources = campaign.resources.request()
         request = RunRequest(name, simulator.name, options, point, resources, seed=int(name[:8], 16))
-        runs.append(PlannedRun(request, DESIGN_STRATUM, campaign.splits.of(None, point)))
+        runs.append(PlannedRun(request, DESIGN_STRATUM, splits.of(None, point)))
     parts = identity_parts(campaign, space, relevant)
-    plan = Plan(campaign, simulator, version, options, space, schema, campaign.splits, design, tuple(runs), parts)
+    plan = Plan(campaign, simulator, version, options, space, schema, splits, design, tuple(runs), parts)
     _check_splits(plan, chooser)
     return plan
+
+
+def _choose_points(campaign: CampaignConfig, space: InputSpace) -> tuple[Sampler, Design]:
+    """Return the campaign's sampler and the whole design that it chooses.
+
+    Raises:
+        ConfigError: If the sampler's options do not fit the space, or there are too many points.
+        DataError: If a table of points cannot be used.
+    """
+    try:
+        chooser = campaign.sampler()
+        count = campaign.design.runs or chooser.length(space) or 0
+        if count <= MOST_POINTS:
+            return chooser, choose(chooser, space, start=0, count=count, seed=campaign.seed)
+    except SpaceError as error:
+        raise ConfigError(f"In {campaign.where}, [design]: {error}") from error
+    raise ConfigError(
+        f"In {campaign.where}, [design] has {count} points, and at most {MOST_POINTS} can be planned; set 'runs'."
+    )
 
 
 def _check_splits(plan: Plan, chooser: Sampler) -> None:

@@ -40,11 +40,13 @@ class Origin(NamedTuple):
     """Where a campaign was read.
 
     Attributes:
+        name: How sentences call it; empty for the campaign's own name.
         file: Absolute path of its file, or None.
         text: The file's text as it was given, or None.
         kept: Folder with copies of the files that it names, or None.
     """
 
+    name: str = ""
     file: Path | None = None
     text: str | None = None
     kept: Path | None = None
@@ -97,7 +99,7 @@ class CampaignConfig(Section):
     @property
     def where(self) -> str:
         """The file's name for sentences."""
-        return str(self.file) if self.file else f"the campaign '{self.name}'"
+        return self._origin.name or f"the campaign '{self.name}'"
 
     @property
     def splits(self) -> SplitConfig:

@@ -64,7 +64,7 @@ def _read(path: Path) -> CampaignConfig:
     except OSError as error:
         raise ConfigError(f"The campaign file {path} cannot be read: {error.strerror}.") from error
     kept = path.parent / KEPT_FILES
-    origin = Origin(path.absolute(), text, kept.absolute() if kept.is_dir() else None)
+    origin = Origin(str(path), path.absolute(), text, kept.absolute() if kept.is_dir() else None)
     return parse_campaign(text, str(path)).read_from(origin)
 
 
@@ -86,7 +86,7 @@ def parse_campaign(text: str, file: str) -> CampaignConfig:
         raise ConfigError(f"The campaign file {file} cannot be read as TOML: {error}.") from error
     _check_version(record, file)
     _check_values(record, file, ())
-    return validated_table(CampaignConfig, record, file)
+    return validated_table(CampaignConfig, record, file).read_from(Origin(file, None, text))
 
 
 def _check_version(record: dict[str, Any], file: str) -> None:
