@@ -132,9 +132,10 @@ def _raw(
     parts = []
     for name in names:
         values = np.asarray(inputs[name])
-        values = values.reshape(len(values), -1)
+        count, width = len(values), int(np.prod(values.shape[1:]))
+        values = values.reshape(count, width)
         if name in choices:
-            values = (values[:, :, None] == np.asarray(choices[name])).reshape(len(values), -1)
+            values = (values[:, :, None] == np.asarray(choices[name])).reshape(count, width * len(choices[name]))
         parts.append(values.astype(np.float64))
     return np.concatenate(parts, axis=1)
 

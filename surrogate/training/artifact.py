@@ -14,21 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surrogate.core.files import atomic_path, fsync_directory, sha256_file, write_json
-from surrogate.core.schema import SampleTable
 from surrogate.design.catalogue import space_from_json
 from surrogate.models.calibration import Calibration
 from surrogate.models.combine import combine
 from surrogate.models.domain import Domain
-from surrogate.models.protocols import Family, Forward, Rows, Transforms
+from surrogate.models.protocols import Forward, Rows
 from surrogate.training.export import keras_forward, onnx_difference, write_keras, write_onnx
+from surrogate.training.finished import MANIFEST
 from surrogate.training.job import TrainingJob
-from surrogate.training.trainer import Member
+from surrogate.training.prepare import Prepared
+from surrogate.training.state import Member
 
 if TYPE_CHECKING:
     import keras
 
 FORMAT = 1
-FOLDER = "artifact"
 _PACKAGES = ("surrogate-hpc", "tensorflow", "tensorflow-cpu", "keras", "numpy", "onnx", "tf2onnx", "horovod", "mpi4py")
 _POINTS = 200
 
@@ -39,26 +39,16 @@ class Trained:
 
     Attributes:
         job: What was asked.
-        family: The model family.
-        options: Its options, with defaults filled in.
-        transforms: What it fitted.
+        ready: Family, options, samples and transforms.
         model: A network that takes the members' weights, one after the other.
         members: The trained members.
-        train: Samples that were trained on.
-        tune: Samples of the tune split.
-        dataset_hash: Hash of the dataset.
         facts: Facts about the training for the record: seconds, ranks, library, notes.
     """
 
     job: TrainingJob
-    family: Family
-    options: Any
-    transforms: Transforms
+    ready: Prepared
     model: keras.Model
     members: Sequence[Member]
-    train: SampleTable
-    tune: SampleTable
-    dataset_hash: str
     facts: dict[str, Any]
 
 
@@ -75,7 +65,7 @@ def write_artifact(folder: Path, trained: Trained) -> None:
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
-    sample = trained.family.rows(trained.transforms, trained.tune)
+    sample = trained.ready.tune_rows
     names, predictions, differences = [], [], []
     for number, member in enumerate(trained.members):
         for variable, value in zip(trained.model.variables, member.weights, strict=True):
@@ -88,11 +78,11 @@ def write_artifact(folder: Path, trained: Trained) -> None:
         predictions.append(_predict(trained, forward))
         names.append(entry)
     mean, std = combine(predictions)
-    calibration = Calibration.fit(mean, std, trained.tune.outputs)
+    calibration = Calibration.fit(mean, std, trained.ready.tune.outputs)
     _write_record(folder, trained, names, calibration, max(differences))
     files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     fsync_directory(folder)
-    write_json(folder / "artifact.json", {"format": FORMAT, "files": files})
+    write_json(folder / MANIFEST, {"format": FORMAT, "files": files})
 
 
 def _some(rows: Rows, model: keras.Model) -> Rows:
@@ -102,8 +92,8 @@ def _some(rows: Rows, model: keras.Model) -> Rows:
 
 def _predict(trained: Trained, forward: Forward) -> dict[str, Any]:
     """Return one member's outputs for the tune samples, numeric columns only."""
-    outputs = trained.family.predict(trained.transforms, [forward], trained.tune.inputs)[0]
-    return {name: values for name, values in outputs.items() if trained.tune.schema.column(name).dtype != "str"}
+    outputs = trained.ready.family.predict(trained.ready.transforms, [forward], trained.ready.tune.inputs)[0]
+    return {name: values for name, values in outputs.items() if trained.ready.tune.schema.column(name).dtype != "str"}
 
 
 def _write_record(
@@ -111,18 +101,19 @@ def _write_record(
 ) -> None:
     """Write transforms, domain and `surrogate.json`."""
     job = trained.job
-    write_arrays(folder / "transforms.npz", trained.transforms.arrays())
-    write_json(folder / "transforms.json", trained.transforms.to_json())
+    write_arrays(folder / "transforms.npz", trained.ready.transforms.arrays())
+    write_json(folder / "transforms.json", trained.ready.transforms.to_json())
     space = space_from_json(job.space) if job.space is not None else None
-    domain = Domain.fit(space, trained.train.inputs)
+    domain = Domain.fit(space, trained.ready.train.inputs)
     if domain is not None:
         write_arrays(folder / "domain.npz", domain.arrays())
     write_json(
         folder / "surrogate.json",
         {
+            "job": job.key(),
             "family": job.family,
-            "options": trained.options.model_dump(mode="json"),
-            "schema": trained.train.schema.to_json(),
+            "options": trained.ready.options.model_dump(mode="json"),
+            "schema": trained.ready.train.schema.to_json(),
             "space": job.space,
             "members": names,
             "seed": job.seed,
@@ -131,11 +122,11 @@ def _write_record(
             "training": {
                 **trained.facts,
                 "config": job.train.to_json(),
-                "samples": {"train": len(trained.train), "tune": len(trained.tune)},
+                "samples": {"train": len(trained.ready.train), "tune": len(trained.ready.tune)},
                 "losses": [_losses(member) for member in trained.members],
             },
             "onnx_max_abs_difference": difference,
-            "dataset_hash": trained.dataset_hash,
+            "dataset_hash": trained.ready.dataset_hash,
             "split": job.split,
             "stratum": job.stratum,
             "versions": versions(),

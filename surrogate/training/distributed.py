@@ -6,14 +6,15 @@ Horovod.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from surrogate.core.errors import TrainingError
+from surrogate.core.errors import SurrogateError, TrainingError
 
 _RESTART = (
     "Start it by the environment's own mpiexec or by the site's launcher: programs started by another MPI's "
@@ -198,6 +199,31 @@ def join(world_size: int) -> Group:
             f"The training was planned for {world_size} ranks, and Horovod finds {hvd.size()}. {_RESTART}"
         )
     return HorovodGroup(hvd, tf, str(horovod.__version__))
+
+
+@contextlib.contextmanager
+def lost_ranks(stall_seconds: int) -> Iterator[None]:
+    """Turn what Horovod says when a rank is lost into a sentence.
+
+    Args:
+        stall_seconds: How long the others waited for it.
+
+    Raises:
+        TrainingError: If a collective failed.
+    """
+    try:
+        yield
+    except SurrogateError:
+        raise
+    except Exception as error:
+        # It comes as HorovodInternalError, or as an error of the TensorFlow operation, with the word in its text.
+        if "orovod" not in f"{type(error).__name__} {error}":
+            raise
+        raise TrainingError(
+            "Another rank of the training does not answer: it failed, was killed, or its node or network was lost "
+            f"(ranks wait {stall_seconds} seconds for each other). Start the training again: it goes on from its last "
+            "checkpoint."
+        ) from error
 
 
 def _mpi_size() -> int | None:

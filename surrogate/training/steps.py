@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -55,17 +56,12 @@ class Stepper:
         )
         self.optimizer.build(model.trainable_variables)
         self._fresh = [np.asarray(variable.value) for variable in self.optimizer.variables]
-        self._run = self._compiled(together=True)
+        self._gradients, self._apply, self._both = self._compiled()
+        self._run = self._many(self._group.sum_gradients)
 
-    def _compiled(self, *, together: bool) -> Any:
-        """Return the function (index, weight, learning rates) → summed loss over the steps on this rank.
-
-        Args:
-            together: Sum gradients over the ranks; otherwise this rank steps alone.
-        """
-        tf, optimizer = self._tf, self.optimizer
-        variables = self.model.trainable_variables
-        several = together and self._group.size > 1
+    def _compiled(self) -> tuple[Any, Any, Any]:
+        """Return the compiled parts of a step: gradients on this rank, their application, and both in one."""
+        tf, optimizer, variables = self._tf, self.optimizer, self.model.trainable_variables
 
         def gradients(index: Any, weight: Any) -> tuple[Any, list[Any]]:
             batch = {name: tf.gather(array, index) for name, array in self._rows.items()}
@@ -78,24 +74,21 @@ class Stepper:
             optimizer.learning_rate.assign(rate)
             optimizer.apply(found, variables)
 
-        def alone(index: Any, weight: Any, rate: Any) -> Any:
+        def both(index: Any, weight: Any, rate: Any) -> Any:
             loss, found = gradients(index, weight)
             apply(found, rate)
             return loss
 
-        compiled = {"jit_compile": self._config.xla}
-        gradients_step = tf.function(gradients, **compiled)
-        apply_step = tf.function(apply, **compiled)
-        alone_step = tf.function(alone, **compiled)
+        xla = self._config.xla
+        return tuple(tf.function(part, jit_compile=xla) for part in (gradients, apply, both))
 
-        def step(index: Any, weight: Any, rate: Any) -> Any:
-            if not several:
-                return alone_step(index, weight, rate)
-            loss, found = gradients_step(index, weight)
-            apply_step(self._group.sum_gradients(found), rate)
-            return loss
+    def _many(self, joined: Callable[[list[Any]], list[Any]]) -> Any:
+        """Return the function (index, weight, learning rates) → this rank's loss, summed over the steps.
 
-        share = self.plan.share
+        Args:
+            joined: What is done with the gradients between the two compiled parts.
+        """
+        tf, share, several = self._tf, self.plan.share, self._group.size > 1
 
         @tf.function(
             input_signature=[
@@ -107,7 +100,12 @@ class Stepper:
         def run(index: Any, weight: Any, rates: Any) -> Any:
             total = tf.zeros([], tf.float64)
             for place in tf.range(tf.shape(index)[0]):
-                total += tf.cast(step(index[place], weight[place], rates[place]), tf.float64)
+                if several:
+                    loss, found = self._gradients(index[place], weight[place])
+                    self._apply(joined(found), rates[place])
+                else:
+                    loss = self._both(index[place], weight[place], rates[place])
+                total += tf.cast(loss, tf.float64)
             return total
 
         return run
@@ -127,17 +125,27 @@ class Stepper:
         tf = self._tf
         return float(self._run(tf.constant(batches.index), tf.constant(batches.weight), tf.constant(rates)))
 
-    def rehearse(self, batches: Batches) -> float:
-        """Take steps on this rank alone, to measure them; return seconds a step. The weights are spoilt afterwards."""
-        import time
+    def rehearse(self, batches: Batches) -> tuple[float, float]:
+        """Measure a step of all ranks together, and the same on this rank alone; the state is as before afterwards.
 
-        run = self._compiled(together=False)
-        arguments = [self._tf.constant(array) for array in (batches.index, batches.weight)]
-        rates = self._tf.constant(np.full(len(batches.index), 1e-6, dtype=np.float32))
-        run(*arguments, rates)
-        begin = time.perf_counter()
-        run(*arguments, rates)
-        return (time.perf_counter() - begin) / len(batches.index)
+        Args:
+            batches: Steps to take, the same number on every rank.
+
+        Returns:
+            Seconds a step together, and alone.
+        """
+        tf = self._tf
+        state = self.weights(), self.optimizer_state()
+        rates = tf.constant(np.full(len(batches.index), 1e-6, dtype=np.float32))
+        arguments = (tf.constant(batches.index), tf.constant(batches.weight), rates)
+        seconds = []
+        for run in (self._run, self._many(lambda found: found)):
+            run(*arguments)
+            begin = time.perf_counter()
+            run(*arguments)
+            seconds.append((time.perf_counter() - begin) / len(batches.index))
+        self.set_state(*state)
+        return seconds[0], seconds[1]
 
     def reset(self, weights: list[NDArray[Any]]) -> None:
         """Begin a member: its initial weights, and an optimiser that remembers nothing."""

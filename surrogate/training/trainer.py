@@ -6,11 +6,9 @@ import hashlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from surrogate.core.errors import SurrogateError, TrainingError
 from surrogate.core.identity import digest
@@ -18,68 +16,14 @@ from surrogate.training.checkpoint import Checkpoint, CheckpointFolder, array_li
 from surrogate.training.config import TrainConfig
 from surrogate.training.distributed import Group
 from surrogate.training.progress import ProgressLog
+from surrogate.training.state import Member, State, Weights, state_from_json
 from surrogate.training.steps import Evaluator, Stepper
-
-Weights = list[NDArray[Any]]
 
 
 class Drained(SurrogateError):  # noqa: N818 - a requested stop is not an error of anybody's
     """Training was asked to stop, wrote a checkpoint and left; it can go on from there."""
 
     exit_code = 75
-
-
-@dataclass(slots=True)
-class History:
-    """Losses of one member, one entry a look at the tune rows.
-
-    Attributes:
-        epoch: Epochs done.
-        train: Mean loss over the steps since the look before.
-        tune: Mean loss over the tune rows.
-        rate: Learning rate of the last step.
-    """
-
-    epoch: list[int] = field(default_factory=list)
-    train: list[float] = field(default_factory=list)
-    tune: list[float] = field(default_factory=list)
-    rate: list[float] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class State:
-    """Where a member's training is, apart from the weights and the optimiser.
-
-    Attributes:
-        member: Number of the member.
-        epoch: Epochs done.
-        epochs: Epochs that it is planned for; fewer than configured when time is short.
-        spent: Seconds spent on this member.
-        best: Smallest tune loss so far.
-        best_epoch: Epochs that were done then.
-        history: Losses.
-    """
-
-    member: int
-    epoch: int = 0
-    epochs: int = 0
-    spent: float = 0.0
-    best: float = math.inf
-    best_epoch: int = 0
-    history: History = field(default_factory=History)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Member:
-    """A trained member.
-
-    Attributes:
-        weights: All variables of the network, at the smallest tune loss.
-        state: Where its training ended.
-    """
-
-    weights: Weights
-    state: State
 
 
 def member_seed(seed: int, member: int) -> int:
@@ -142,7 +86,7 @@ class Trainer:
         for number in range(members):
             stored = self._share(self._folder.member(number) if self._group.rank == 0 else None)
             if stored is not None and stored.record["key"] == self._key:
-                done.append(Member(array_list("weights", stored.arrays), _state(stored.record["state"])))
+                done.append(Member(array_list("weights", stored.arrays), state_from_json(stored.record["state"])))
                 continue
             limit = 0.0
             if self._config.max_seconds:
@@ -165,8 +109,10 @@ class Trainer:
                 self._log.write("note", sentence=f"{sentence} The one before it is used.")
         stored = self._share(content)
         if stored is not None and stored.record["key"] == self._key and stored.record["state"]["member"] == number:
-            self._stepper.set_state(array_list("weights", stored.arrays), array_list("optimizer", stored.arrays))
-            return _state(stored.record["state"]), array_list("best", stored.arrays)
+            self._stepper.set_state(
+                array_list("weights", stored.arrays), array_list("optimizer", stored.arrays)
+            )
+            return state_from_json(stored.record["state"]), array_list("best", stored.arrays)
         self._stepper.reset(self._initial(seed))
         self._stepper.broadcast()
         return State(number, epochs=self._config.epochs), self._stepper.weights()
@@ -264,10 +210,8 @@ class Trainer:
         return shared["stop"] > 0
 
     def _record(self, state: State) -> dict[str, Any]:
-        """Return the JSON record of a checkpoint; an infinite loss is None."""
-        record = asdict(state)
-        record["best"] = None if math.isinf(state.best) else state.best
-        return {"key": self._key, "state": record}
+        """Return the JSON record of a checkpoint."""
+        return {"key": self._key, "state": state.to_json()}
 
     def _save(self, state: State, best: Weights) -> None:
         """Write a checkpoint, on rank 0."""
@@ -310,9 +254,3 @@ class Trainer:
                 "it should: "
                 "train with ranks = 1 and report this."
             )
-
-
-def _state(record: dict[str, Any]) -> State:
-    """Rebuild a state from its JSON."""
-    best = math.inf if record["best"] is None else float(record["best"])
-    return State(**{**record, "best": best, "history": History(**record["history"])})

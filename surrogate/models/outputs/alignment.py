@@ -61,7 +61,7 @@ class Alignment:
         between = np.diff(positions, axis=1) / 4
         half[:, 1:] = np.minimum(half[:, 1:], between)
         half[:, :-1] = np.minimum(half[:, :-1], between)
-        bands = np.stack([positions - half, positions + half], axis=2).reshape(rows, -1)
+        bands = np.stack([positions - half, positions + half], axis=2).reshape(rows, 2 * self.fronts)
         lower = np.minimum(self.low, positions[:, 0] - 2 * half[:, 0])
         upper = np.maximum(self.high, positions[:, -1] + 2 * half[:, -1])
         return np.concatenate([lower[:, None], bands, upper[:, None]], axis=1)

@@ -183,12 +183,14 @@ class RegisteredOutput:
         profile = profile.reshape(count * lanes, self.alignment.nodes)
         where = np.zeros((count * lanes, 0))
         if self.tracks.count:
-            numbers = np.asarray(outputs[f"{self.column}.positions"], dtype=np.float64).reshape(count * lanes, -1)
+            numbers = np.asarray(outputs[f"{self.column}.positions"], dtype=np.float64).reshape(
+                count * lanes, self.tracks.count
+            )
             where = np.stack([scale.decode(numbers[:, k]) for k, scale in enumerate(self.scales)], axis=1)
             where = np.maximum.accumulate(where, axis=1)
         cells = self.alignment.sample(profile, where) * self.scale + self.mean
         others = self.shape[: self.place] + self.shape[self.place + 1 :]
-        return np.moveaxis(cells.reshape(count, *others, -1), -1, self.place + 1)
+        return np.moveaxis(cells.reshape(count, *others, cells.shape[1]), -1, self.place + 1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to store."""
