@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 from collections.abc import Iterable
@@ -28,6 +29,9 @@ class Diagnosis(NamedTuple):
     remedy_text: str
     retryable: bool
 
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Numbers of the system's errors that mean a full disk or a spent quota."""
 
 _SITE = "Look at the site's scheduler; the run is started again by itself."
 INSTALL = "Run `surrogate doctor` on the machine that executes runs, and install what it misses."
@@ -178,3 +182,13 @@ def _signal_number(returncode: int, text: str) -> int:
         return returncode - 128
     found = _BY_LAUNCHER.search(text)
     return int(found[1]) if found else 0
+
+
+def storage_trouble(error: OSError) -> Diagnosis:
+    """Say what the disk refused."""
+    if error.errno in FULL:
+        sentence = f"The disk is full: {error.strerror}."
+        return Diagnosis(FailureKind.DISK_FULL, sentence, None, "Free space, then resume the campaign.", True)
+    where = f" ({error.filename})" if error.filename else ""
+    sentence = f"A file of the run could not be written or read{where}: {error.strerror or error}."
+    return Diagnosis(FailureKind.NODE_LOST, sentence, None, "Look at the file system of the working directory.", True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import platform
 import time
@@ -13,10 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sim_wrappers.diagnose import INSTALL, Diagnosis, diagnose, find_known
+from sim_wrappers.diagnose import FULL, INSTALL, Diagnosis, diagnose, find_known, storage_trouble
 from sim_wrappers.folders import (
     RECEIPT,
     RUN_FILE,
+    flushed,
     hold,
     keep_ends,
     keep_logs,
@@ -128,19 +128,21 @@ class _Execution:
         except _Stopped as stop:
             outcome = self.failure(stop.diagnosis, **stop.details)
         except OSError as error:
-            outcome = self.failure(_storage_trouble(error))
+            outcome = self.failure(storage_trouble(error))
         try:
             # Lost with the machine's power, it only costs the run once more; its hash tells a torn run file anyway.
             write_json(self.folder / RECEIPT, outcome.to_json(), durable=False)
         except OSError as error:
-            return self.failure(_storage_trouble(error))
+            return self.failure(storage_trouble(error))
         return outcome
 
     def _steps(self) -> Success:
         previous = renew(self.folder, self.request.run_id)
-        program = self._prepare()
-        if previous is not None:
-            keep_logs(previous, self.folder)
+        try:
+            program = self._prepare()
+        finally:
+            if previous is not None:
+                keep_logs(previous, self.folder)
         self._run(program)
         data = self._parse()
         return self._admit(data)
@@ -229,7 +231,7 @@ class _Execution:
             diagnosis = Diagnosis(FailureKind(error.kind), str(error), None, "", True)
             raise _Stopped(diagnosis if known is None else known) from error
         except OSError as error:
-            if error.errno in _FULL:
+            if error.errno in FULL:
                 raise
             raise self._fault("read the output", FailureKind.OUTPUT_UNREADABLE, error) from error
         except Exception as error:  # anybody's adapter, and whatever a damaged file makes it raise
@@ -253,7 +255,7 @@ class _Execution:
         if not admission.ok:
             kind = admission.kind or FailureKind.OUTPUT_UNREADABLE
             raise _Stopped(Diagnosis(kind, admission.reason, None, "", True))
-        status = _flushed(path)
+        status = flushed(path)
         return Success(
             run_id=self.request.run_id,
             path=os.path.relpath(path, self.workdir),
@@ -286,29 +288,3 @@ class _Execution:
             "seconds": self._seconds,
             "notes": data.notes,
         }
-
-
-def _flushed(path: Path) -> os.stat_result:
-    """Flush an admitted file, which already has its name, to disk; return its status.
-
-    One flush a run: it takes the new name with it, where flushing first and renaming then would take three.
-    """
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-        return os.fstat(handle)
-    finally:
-        os.close(handle)
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-def _storage_trouble(error: OSError) -> Diagnosis:
-    """Say what the disk refused."""
-    if error.errno in _FULL:
-        sentence = f"The disk is full: {error.strerror}."
-        return Diagnosis(FailureKind.DISK_FULL, sentence, None, "Free space, then resume the campaign.", True)
-    where = f" ({error.filename})" if error.filename else ""
-    sentence = f"A file of the run could not be written or read{where}: {error.strerror or error}."
-    return Diagnosis(FailureKind.NODE_LOST, sentence, None, "Look at the file system of the working directory.", True)

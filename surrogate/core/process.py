@@ -145,7 +145,10 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, tick: Callable[[],
     A pidfd wakes at the very end of the process, where `Popen.wait` would sleep up to 50 ms too long.
     """
     deadline = time.monotonic() + timeout_s
-    handle = os.pidfd_open(process.pid)
+    try:
+        handle = os.pidfd_open(process.pid)
+    except OSError:  # a kernel before 5.3
+        return _wait_without_pidfd(process, deadline, tick)
     try:
         poller = select.poll()
         poller.register(handle, select.POLLIN)
@@ -155,6 +158,14 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, tick: Callable[[],
             tick()
     finally:
         os.close(handle)
+    return process.poll()
+
+
+def _wait_without_pidfd(process: subprocess.Popen[bytes], deadline: float, tick: Callable[[], None]) -> int | None:
+    while (remaining := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(min(remaining, _TICK_S))
+        tick()
     return process.poll()
 
 

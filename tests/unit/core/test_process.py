@@ -100,6 +100,16 @@ def test_timeout_ends_a_sleeper_with_its_children(tmp_path: Path) -> None:
     assert not is_alive(int((tmp_path / "child").read_text()))
 
 
+def test_an_old_kernel_is_served_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(pid: int) -> int:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    monkeypatch.setattr("surrogate.core.process._TICK_S", 0.05)
+    assert run(tmp_path, ["sh", "-c", "sleep 0.2; exit 4"]).returncode == 4
+    assert run(tmp_path, ["sleep", "3600"], timeout_s=0.2).timed_out
+
+
 def test_timeout_ends_who_ignores_sigterm(tmp_path: Path) -> None:
     result = run(tmp_path, ["sh", "-c", "trap '' TERM; sleep 3600 & echo $! > child; wait; sleep 3600"], timeout_s=0.5)
     assert (result.timed_out, result.returncode) == (True, -signal.SIGKILL)

@@ -20,7 +20,7 @@ from sim_wrappers import catalog
 from sim_wrappers.protocol import Program, RunData, RunRequest
 from sim_wrappers.scripted.adapter import Scripted
 from site_configs.resources import ResourceRequest
-from surrogate.core.errors import ResourceError
+from surrogate.core.errors import ResourceError, SimulationError
 from surrogate.core.files import read_json, sha256_file
 from surrogate.core.outcome import Failure, FailureKind, Success, outcome_from_json
 from surrogate.core.process import is_alive
@@ -109,6 +109,20 @@ def test_the_remedy_of_a_known_failure_makes_the_next_attempt_succeed(tmp_path: 
     assert "SCRIPTED" in (tmp_path / outcome.log).read_text()
     assert (folder_of(tmp_path, first) / "stdout-2.txt").is_file()
     assert not list((tmp_path / "runs").glob("??/.*"))
+
+
+def test_the_output_of_earlier_attempts_outlives_one_that_never_started(tmp_path: Path, monkeypatch) -> None:
+    first = failed(run(tmp_path, scripted({"mode": "fail"})))
+
+    def refuse(*arguments: object) -> None:
+        raise SimulationError("Such a point has no meaning.", kind="not_physical")
+
+    monkeypatch.setattr(Scripted, "prepare", refuse)
+    second = failed(run(tmp_path, scripted({"mode": "fail"}, attempt=2)))
+    assert (second.kind, second.retryable, second.log) == (FailureKind.NOT_PHYSICAL, False, "")
+    assert second.launch_line == ()
+    assert "SCRIPTED" in (tmp_path / first.log).read_text()
+    assert not list(tmp_path.glob("runs/??/.*"))
 
 
 def test_a_hanging_run_is_ended_when_its_time_is_up(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 
 from sim_wrappers import catalog
 from sim_wrappers.buckley_leverett import outputs
-from sim_wrappers.buckley_leverett.solver import saturation
+from sim_wrappers.buckley_leverett.domain import Alone
+from sim_wrappers.buckley_leverett.solver import saturation, solve
+from sim_wrappers.diagnose import diagnose
 from surrogate.core.errors import ConfigError, SimulationError
 from tests.support.executions import request_for
 
@@ -137,6 +139,17 @@ def test_a_missing_and_a_torn_output_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(SimulationError) as caught:
         read(tmp_path)
     assert caught.value.kind == "output_unreadable"
+
+
+def test_more_ranks_than_the_cells_can_occupy_is_a_known_error() -> None:
+    class Crowd(Alone):
+        size = 100
+
+    with pytest.raises(ValueError, match="fewer ranks") as caught:
+        solve(Crowd(), 1.0, [0.1], cells=256, options=CODE.check_options({}))
+    found = diagnose(1, False, f"Traceback …\nValueError: {caught.value}\n", CODE.known_errors)
+    assert not found.retryable
+    assert "more ranks than the cells" in found.message
 
 
 def test_rounding_of_the_map_is_taken_back_and_more_is_an_error() -> None:
