@@ -33,6 +33,7 @@ class Diagnosis(NamedTuple):
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Numbers of the system's errors that mean a full disk or a spent quota."""
 
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 _SITE = "Look at the site's scheduler; the run is started again by itself."
 INSTALL = "Run `surrogate doctor` on the machine that executes runs, and install what it misses."
 _MPI = "Run `surrogate doctor`: it says which mpiexec belongs to the MPI library in use."
@@ -191,4 +192,5 @@ def storage_trouble(error: OSError) -> Diagnosis:
         return Diagnosis(FailureKind.DISK_FULL, sentence, None, "Free space, then resume the campaign.", True)
     where = f" ({error.filename})" if error.filename else ""
     sentence = f"A file of the run could not be written or read{where}: {error.strerror or error}."
-    return Diagnosis(FailureKind.NODE_LOST, sentence, None, "Look at the file system of the working directory.", True)
+    advice = "Look at the file system of the working directory."
+    return Diagnosis(FailureKind.NODE_LOST, sentence, None, advice, error.errno not in _REFUSED)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
-from sim_wrappers.diagnose import GENERAL, diagnose
+from sim_wrappers.diagnose import GENERAL, diagnose, storage_trouble
 from sim_wrappers.protocol import KnownError
 from surrogate.core.outcome import Budget, FailureKind
 
@@ -90,6 +93,22 @@ def test_a_timeout_is_a_timeout_whatever_the_text_says() -> None:
     known = diagnose(-15, True, "step 7 diverged", KNOWN)
     assert (known.kind, known.remedy) == (FailureKind.TIMEOUT, "damp")
     assert known.message.endswith("Step 7 diverged.")
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "retryable"),
+    [
+        (errno.ENOSPC, FailureKind.DISK_FULL, True),
+        (errno.EDQUOT, FailureKind.DISK_FULL, True),
+        (errno.EIO, FailureKind.NODE_LOST, True),
+        (errno.ESTALE, FailureKind.NODE_LOST, True),
+        (errno.EACCES, FailureKind.NODE_LOST, False),
+    ],
+)
+def test_what_the_disk_refused(number: int, kind: FailureKind, retryable: bool) -> None:
+    found = storage_trouble(OSError(number, os.strerror(number), "run.h5"))
+    assert (found.kind, found.retryable) == (kind, retryable)
+    assert os.strerror(number) in found.message
 
 
 def test_no_general_error_is_a_remedy_of_an_adapter_or_bad_physics() -> None:

@@ -164,6 +164,20 @@ def test_ranks_compute_what_one_process_computes(tmp_path: Path) -> None:
 
 
 @pytest.mark.mpi
+def test_ranks_start_inside_another_job_as_if_there_were_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaked = {
+        "PMI_RANK": "1", "PMI_SIZE": "4", "PMI_FD": "99", "PMI_PORT": "localhost:1", "PMIX_RANK": "0",
+        "MPI_LOCALNRANKS": "4", "MPI_LOCALRANKID": "1", "HYDI_CONTROL_FD": "98", "HYDRA_HOST_FILE": "/no/such/file",
+        "SLURM_JOB_ID": "1", "SLURM_NTASKS": "4", "SLURM_NODELIST": "nowhere", "SLURM_JOB_NODELIST": "nowhere",
+        "SLURM_TASKS_PER_NODE": "4", "SLURM_NNODES": "1",
+    }  # fmt: skip
+    for name, value in leaked.items():
+        monkeypatch.setenv(name, value)
+    two = ResourceRequest.resolve(ranks=2, walltime_s=60)
+    succeeded(run(tmp_path, scripted({"mpi": True}, resources=two)))
+
+
+@pytest.mark.mpi
 def test_a_wrong_world_is_noticed_by_every_rank(tmp_path: Path) -> None:
     def singletons(program: Program, resources: ResourceRequest) -> list[str]:
         return list(program.argv)
