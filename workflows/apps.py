@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,8 @@ class CommandResult:
 
 def request_to_text(request: RunRequest) -> str:
     """Return a run request as JSON text."""
-    return json.dumps(asdict(request), sort_keys=True)
+    record = {entry.name: getattr(request, entry.name) for entry in fields(request)}
+    return json.dumps({**record, "resources": asdict(request.resources)})
 
 
 def request_from_text(text: str) -> RunRequest:

@@ -17,7 +17,7 @@ from surrogate.core.schema import Schema
 from workflows.adoption import prune
 from workflows.budgets import Budgets
 from workflows.dispatch import Dispatcher
-from workflows.ensemble_records import Counts, Recorder, Keep, Packer
+from workflows.ensemble_records import Counts, Keep, Packer, Recorder
 from workflows.intake import Intake
 from workflows.journal_records import Run as JournalRun
 from workflows.session import Session

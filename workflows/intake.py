@@ -17,7 +17,7 @@ from surrogate.core.outcome import Budget, Failure, Outcome, Success
 from surrogate.data.writer import Packed
 from workflows.adoption import is_intact, packed_where, read_receipt, remove_run, run_folder
 from workflows.budgets import Budgets, Ruling, delay_s, rule
-from workflows.ensemble_records import Again, Counts, EnsembleRun, Recorder, Keep, Packer
+from workflows.ensemble_records import Again, Counts, EnsembleRun, Keep, Packer, Recorder
 from workflows.journal_records import Run as JournalRun
 from workflows.journal_records import RunStatus
 
