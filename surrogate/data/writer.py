@@ -64,6 +64,7 @@ class DatasetWriter:
         self._schema = schema
         self._waiting: dict[str, AdmittedRun] = {}
         self._waiting_samples = self._waiting_bytes = 0
+        self._waiting_samples = self._waiting_bytes = 0
         self._told: list[Packed] = []
         self._shards.mkdir(parents=True, exist_ok=True)
         remove_partial(folder)
@@ -169,4 +170,5 @@ class DatasetWriter:
         self._packed.update(self._waiting)
         self._told.append(Packed(record.file, record.sha256, tuple(self._waiting)))
         self._waiting = {}
+        self._waiting_samples = self._waiting_bytes = 0
         self._waiting_samples = self._waiting_bytes = 0
