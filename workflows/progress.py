@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, Self, TextIO
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -95,7 +95,7 @@ class Bars:
         self._bars: RichProgress = RichBars(*columns, console=Console(stderr=True), transient=False)
         self._task: TaskID | None = None
 
-    def __enter__(self) -> Bars:
+    def __enter__(self) -> Self:
         self._bars.start()
         return self
 

@@ -25,4 +25,3 @@ def main(arguments: list[str] | None = None) -> int:
     except BaseException as error:  # noqa: BLE001 - this is where every error becomes a sentence
         return ending(error, debug=debug, as_json=as_json)
     return result if isinstance(result, int) else 0
-

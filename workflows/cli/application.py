@@ -7,7 +7,11 @@ from typing import Annotated
 import typer
 
 from surrogate import __version__
-from workflows.cli import campaign_commands, predict_command, registry_commands, site_commands, tool_commands
+from workflows.cli.campaign_commands import add_campaign_commands
+from workflows.cli.predict_command import add_predict_command
+from workflows.cli.registry_commands import registry_commands
+from workflows.cli.site_commands import site_commands
+from workflows.cli.tool_commands import add_tool_commands
 
 
 def _version(wanted: bool) -> None:
@@ -39,9 +43,9 @@ def application() -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    campaign_commands.register(app)
-    predict_command.register(app)
-    app.add_typer(registry_commands.commands(), name="registry")
-    app.add_typer(site_commands.commands(), name="site")
-    tool_commands.register(app)
+    add_campaign_commands(app)
+    add_predict_command(app)
+    app.add_typer(registry_commands(), name="registry")
+    app.add_typer(site_commands(), name="site")
+    add_tool_commands(app)
     return app

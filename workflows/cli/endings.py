@@ -10,10 +10,11 @@ import traceback
 from pathlib import Path
 
 import typer
-from click.exceptions import Abort, ClickException, Exit, UsageError
 
 from surrogate.core.errors import SurrogateError
 
+# typer carries a click of its own; its classes are reached by what typer shows of them.
+UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
@@ -25,7 +26,7 @@ def ending(error: BaseException, *, debug: bool, as_json: bool) -> int:
         debug: Print the traceback.
         as_json: Put one JSON object on stdout as well.
     """
-    if isinstance(error, Exit):
+    if isinstance(error, typer.Exit):
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
@@ -45,7 +46,7 @@ def _sentence(error: BaseException) -> tuple[str, int]:
     if isinstance(error, SurrogateError):
         log = getattr(error, "log", None)
         return f"{error}" + (f" The log is {log}." if log else ""), error.exit_code
-    if isinstance(error, KeyboardInterrupt | Abort):
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "Interrupted.", INTERRUPTED
     if isinstance(error, UsageError):
         context = error.ctx.command_path if error.ctx else "surrogate"
@@ -53,11 +54,11 @@ def _sentence(error: BaseException) -> tuple[str, int]:
     if isinstance(error, ClickException):
         return error.format_message(), BAD_INPUT
     log = _keep_traceback(error)
-    return (
+    sentence = (
         f"Something went wrong that this program did not foresee: {type(error).__name__}: {error}. "
-        f"The traceback is in {log}; `--debug` prints it.",
-        FAILED,
+        f"The traceback is in {log}; `--debug` prints it."
     )
+    return sentence, FAILED
 
 
 def _keep_traceback(error: BaseException) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +18,60 @@ _ROOT = Annotated[
 _WORKDIR = Annotated[Path | None, typer.Option("--workdir", help="Working directory whose registry is meant.")]
 
 
-def commands() -> typer.Typer:
+def registry_commands() -> typer.Typer:
     """Return the `registry` commands."""
     app = typer.Typer(help="Versions of surrogates with their lineage.", no_args_is_help=True, rich_markup_mode=None)
     app.command("list")(_list)
     app.command("show")(_show)
     app.command("rollback")(_rollback)
     return app
+
+
+def _list(workdir: _WORKDIR = None, registry: _ROOT = None, as_json: _JSON = False) -> None:
+    """List versions; the current one of each campaign is marked."""
+    from surrogate.registry.reader import RegistryReader
+    from surrogate.registry.store import resolve_registry
+
+    store = RegistryReader(resolve_registry(registry, workdir))
+    versions = store.list()
+    if as_json:
+        console.put_json({"registry": str(store.root), "versions": [asdict(entry) for entry in versions]})
+        return
+    if not versions:
+        console.put(f"The registry {store.root} is empty.")
+    for entry in versions:
+        mark = "*" if entry.state == "current" else " "
+        console.put(f"{mark} {entry.version}  {entry.campaign:<24} {entry.state:<10} {entry.at}")
+
+
+def _show(version: str, workdir: _WORKDIR = None, registry: _ROOT = None, as_json: _JSON = False) -> None:
+    """Show a version's record and history; the beginning of its name is enough."""
+    from surrogate.registry.reader import RegistryReader
+    from surrogate.registry.store import resolve_registry
+
+    record = RegistryReader(resolve_registry(registry, workdir)).show(version)
+    if as_json:
+        console.put_json(record)
+        return
+    for key, value in record.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        console.put(f"{key:<14} {text if len(text) < 400 else text[:400] + ' …'}")
+
+
+def _rollback(
+    campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Name of the campaign.")],
+    to: Annotated[str | None, typer.Option("--to", help="A version promoted earlier; else the one before.")] = None,
+    note: Annotated[str, typer.Option("--note", help="Why; kept in the history.")] = "",
+    workdir: _WORKDIR = None,
+    registry: _ROOT = None,
+    as_json: _JSON = False,
+) -> None:
+    """Make an earlier promoted version current again."""
+    from surrogate.registry.store import Registry, resolve_registry
+
+    store = Registry(resolve_registry(registry, workdir))
+    entry = store.rollback(campaign, to, note=note)
+    if as_json:
+        console.put_json({"campaign": campaign, "current": entry.version})
+    else:
+        console.put(f"Version {entry.version} of '{campaign}' is current again.")

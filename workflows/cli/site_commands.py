@@ -11,7 +11,7 @@ from workflows.cli import console
 _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def commands() -> typer.Typer:
+def site_commands() -> typer.Typer:
     """Return the `site` commands."""
     app = typer.Typer(help="Machines that campaigns can run on.", no_args_is_help=True, rich_markup_mode=None)
     app.command("list")(_list)

@@ -10,7 +10,7 @@ import typer
 from workflows.cli import console
 
 
-def register(app: typer.Typer) -> None:
+def add_tool_commands(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     app.command("doctor")(_doctor)
     app.command("schema")(_schema)

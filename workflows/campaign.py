@@ -1,0 +1,233 @@
+"""The loop of a campaign: simulate, assemble, train, validate, promote, report. Every stage is done once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from site_configs.load import load_site
+from site_configs.site import Site, check_fits, workers_that_fit
+from surrogate.core.errors import ConfigError, Interrupted
+from surrogate.data.dataset import Dataset
+from surrogate.registry.store import Registry, resolve_registry
+from surrogate.validation.verdict import Verdict
+from workflows.config import CampaignConfig
+from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
+from workflows.judge import STAGE as JUDGE_STAGE
+from workflows.judge import Judged, conclude, judge, judging_key, register
+from workflows.learn import learn, train_command, training_resources
+from workflows.learning_checks import check_learning, find_family
+from workflows.plan import Plan, find_simulator, make_plan
+from workflows.progress import Progress
+from workflows.reporting import write_campaign_report
+from workflows.simulate import assemble, simulate
+from workflows.stopping import Stopping
+from workflows.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignResult:
+    """How a campaign ended.
+
+    Attributes:
+        verdict: The verdict.
+        promoted: Whether the version is current in the registry.
+        workdir: The working directory.
+        report: The report.
+        registry: The registry.
+    """
+
+    verdict: Verdict
+    promoted: bool
+    workdir: Path
+    report: Path
+    registry: Path
+
+
+def plan_campaign(campaign: CampaignConfig) -> Plan:
+    """Work out a campaign's runs and check everything that can be checked before anything is started.
+
+    Raises:
+        InputError: If the campaign, its simulator, its inputs or its splits are wrong.
+        ConfigError: If the simulation code is not installed here.
+    """
+    simulator = find_simulator(campaign)
+    missing = simulator.found()
+    if missing is not None:
+        raise ConfigError(missing)
+    plan = make_plan(campaign, simulator)
+    check_learning(campaign, find_family(campaign), plan.schema)
+    return plan
+
+
+def check_site(plan: Plan, site: Site) -> None:
+    """Refuse a site that can never execute the campaign.
+
+    Raises:
+        ResourceError: If a run or the training does not fit.
+        SiteError: If the site's launcher is missing.
+    """
+    check_fits(site, plan.campaign.resources.request())
+    check_fits(site, training_resources(plan.campaign.train))
+    site.find_launcher()
+
+
+def run_campaign(
+    campaign: CampaignConfig,
+    site_name: str,
+    workdir: Path,
+    *,
+    registry: Path | None = None,
+    progress: Progress,
+    stopping: Stopping | None = None,
+) -> CampaignResult:
+    """Bring a campaign to its verdict, from wherever an earlier call left it.
+
+    Args:
+        campaign: The campaign.
+        site_name: Name or file of the site.
+        workdir: The working directory; made when missing.
+        registry: The registry, or None for the default.
+        progress: What a person is told.
+        stopping: Whether somebody asked to stop; signals are handled while the campaign runs.
+
+    Raises:
+        InputError: If something that was asked cannot be done; nothing was started then.
+        Interrupted: If somebody asked to stop; the message says how to resume.
+        SurrogateError: If a stage failed.
+    """
+    search = [campaign.file.parent] if campaign.file else []
+    site = load_site(site_name, search)
+    plan = plan_campaign(campaign)
+    check_site(plan, site)
+    workspace = prepare(plan, workdir, site_name)
+    store = Registry(resolve_registry(registry, workspace.root))
+    stopping = stopping or Stopping()
+    try:
+        with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver:
+            return _stages(driver, plan, site, store)
+    except Interrupted as error:
+        raise Interrupted(f"{error} Go on with: surrogate resume {workdir}") from error
+
+
+def resume_campaign(
+    workdir: Path, site_name: str | None, *, registry: Path | None = None, progress: Progress
+) -> CampaignResult:
+    """Go on with the campaign of a working directory.
+
+    Args:
+        workdir: The working directory.
+        site_name: Name or file of the site; the one of the last time when None.
+        registry: The registry, or None for the default.
+        progress: What a person is told.
+
+    Raises:
+        As `run_campaign`.
+    """
+    campaign, workspace = reopen(workdir)
+    return run_campaign(
+        campaign, site_name or facts(workspace)["site"], workspace.root, registry=registry, progress=progress
+    )
+
+
+def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: Progress) -> CampaignResult:
+    """Judge the trained surrogate of a working directory again; the holdout is consulted once more.
+
+    Raises:
+        ConfigError: If nothing was trained there yet.
+        As `run_campaign`.
+    """
+    campaign, workspace = reopen(workdir)
+    plan = plan_campaign(campaign)
+    store = Registry(resolve_registry(registry, workspace.root))
+    stopping = Stopping()
+    with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver, stopping.at_once():
+        dataset = Dataset.open(workspace.dataset, verify="hash")
+        known = driver.journal.state.stages.get(JUDGE_STAGE)
+        if known is None or known.status != FINISHED:
+            raise ConfigError(
+                f"Nothing was trained and judged in {workdir} yet. Bring it there with `surrogate resume {workdir}`."
+            )
+        version = str(known.record["version"])
+        judged = judge(driver, plan, dataset, version, store)
+        return _ending(driver, plan, dataset, judged, store)
+
+
+def _stages(driver: Driver, plan: Plan, site: Site, store: Registry) -> CampaignResult:
+    """Do what is left to do."""
+    dataset = simulate(driver, plan, site)
+    with driver.stopping.at_once():
+        assemble(driver, plan, dataset)
+    trained = learn(driver, plan, site, dataset)
+    with driver.stopping.at_once():
+        version = register(
+            driver, plan, dataset, trained, registry=store, line=_launch_line(plan, site, driver.workspace)
+        )
+        done = _finished(driver, plan, dataset, version, store)
+        if done is not None:
+            return done
+        judged = judge(driver, plan, dataset, version, store)
+        return _ending(driver, plan, dataset, judged, store)
+
+
+def _finished(driver: Driver, plan: Plan, dataset: Dataset, version: str, store: Registry) -> CampaignResult | None:
+    """Return the result of an earlier call when nothing has changed since."""
+    workspace = driver.workspace
+    if driver.done(JUDGE_STAGE, judging_key(plan, dataset, version)) is None:
+        return None
+    if not workspace.verdict.is_file() or not workspace.report.is_file():
+        return None
+    verdict = Verdict.read(workspace.verdict)
+    if verdict.version != version:
+        return None
+    driver.progress.say("Everything was done before; nothing had to be repeated.")
+    return CampaignResult(verdict, verdict.passed, workspace.root, workspace.report, store.root)
+
+
+def _ending(driver: Driver, plan: Plan, dataset: Dataset, judged: Judged, store: Registry) -> CampaignResult:
+    """Write the report, the verdict and the promotion; the journal's last word comes when all of it is there."""
+    key = judging_key(plan, dataset, judged.verdict.version)
+    driver.progress.stage("report")
+    write_campaign_report(driver, plan, dataset, judged, store)
+    promoted = conclude(driver, judged, key, store)
+    return CampaignResult(judged.verdict, promoted, driver.workspace.root, driver.workspace.report, store.root)
+
+
+def _launch_line(plan: Plan, site: Site, workspace: Workspace) -> str:
+    """Return how the first simulation is started."""
+    launcher = site.find_launcher()
+    lines = plan.launch_lines(
+        lambda program, resources: launcher.line(program.argv, resources, mpi=program.mpi), workspace.runs
+    )
+    return " ".join(lines[0])
+
+
+def dry_run(campaign: CampaignConfig, site_name: str, workdir: Path) -> dict[str, object]:
+    """Return what a campaign would do; nothing is written and nothing is started.
+
+    Returns:
+        JSON-ready: the plan's summary, the launch lines, how many runs go on at once, an estimate.
+
+    Raises:
+        InputError: As `run_campaign`.
+    """
+    site = load_site(site_name, [campaign.file.parent] if campaign.file else [])
+    plan = plan_campaign(campaign)
+    check_site(plan, site)
+    slots = workers_that_fit(site, campaign.resources.request())
+    launcher = site.find_launcher()
+    argv, mpi = train_command(campaign.train, workdir / "training" / "JOB" / "job.json")
+    return {
+        **plan.to_json(),
+        "site": site.name,
+        "workdir": str(workdir),
+        "at_once": slots,
+        "estimate": plan.estimate(slots).sentence,
+        "launch_lines": {
+            "simulate": _launch_line(plan, site, Workspace(workdir)),
+            "train": " ".join(launcher.line(argv, training_resources(campaign.train), mpi=mpi)),
+        },
+        "members": campaign.model.members,
+        "gate": campaign.gate.gate().to_json(),
+        "beats": list(campaign.gate.gate().beats),
+    }

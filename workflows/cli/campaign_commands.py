@@ -1,0 +1,189 @@
+"""`surrogate run|resume|status|validate|report|lineage`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workflows.cli import console
+
+if TYPE_CHECKING:
+    from workflows.campaign import CampaignResult
+
+GATE_FAILED = 3
+
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+_Registry = Annotated[
+    Path | None,
+    typer.Option("--registry", metavar="DIR", help="The registry; else $SURROGATE_REGISTRY, else WORKDIR/registry."),
+]
+_Workdir = Annotated[Path, typer.Argument(metavar="WORKDIR", help="Working directory of a campaign.")]
+
+
+def add_campaign_commands(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command("run")(_run)
+    app.command("resume")(_resume)
+    app.command("status")(_status)
+    app.command("validate")(_validate)
+    app.command("report")(_report)
+    app.command("lineage")(_lineage)
+
+
+def _run(
+    campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A TOML file or the name of a built-in one.")],
+    site: Annotated[str, typer.Option("--site", help="Name or TOML file of the machine.")] = "laptop",
+    workdir: Annotated[
+        Path | None, typer.Option("--workdir", metavar="DIR", help="Working directory; else ./<campaign's name>.")
+    ] = None,
+    registry: _Registry = None,
+    as_json: _Json = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show launch lines, counts and an estimate; start nothing.")
+    ] = False,
+) -> None:
+    """Run a campaign from its file to its verdict. In its own working directory it goes on where it stopped."""
+    from workflows import campaign as loop
+    from workflows.config import load_campaign
+
+    described = load_campaign(campaign)
+    folder = workdir or Path(described.name)
+    if dry_run:
+        _show_plan(loop.dry_run(described, site, folder), as_json)
+        return
+    with console.progress(quiet=False) as progress:
+        result = loop.run_campaign(described, site, folder, registry=registry, progress=progress)
+    _end(result, as_json)
+
+
+def _resume(
+    workdir: _Workdir,
+    site: Annotated[str | None, typer.Option("--site", help="Another machine than the last time.")] = None,
+    registry: _Registry = None,
+    as_json: _Json = False,
+) -> None:
+    """Go on with a campaign that was interrupted, whatever ended it."""
+    from workflows import campaign as loop
+
+    with console.progress() as progress:
+        result = loop.resume_campaign(workdir, site, registry=registry, progress=progress)
+    _end(result, as_json)
+
+
+def _status(workdir: _Workdir, as_json: _Json = False) -> None:
+    """Tell how a campaign stands."""
+    from workflows.status import render, status
+    from workflows.workspace import Workspace
+
+    found = status(Workspace.open(workdir).root)
+    if as_json:
+        console.put_json(found.to_json())
+        return
+    from rich.console import Console
+
+    Console().print(render(found))
+
+
+def _validate(workdir: _Workdir, registry: _Registry = None, as_json: _Json = False) -> None:
+    """Judge the surrogate again on its holdout; this counts as one more consultation."""
+    from workflows import campaign as loop
+
+    with console.progress() as progress:
+        result = loop.validate_campaign(workdir, registry=registry, progress=progress)
+    _end(result, as_json)
+
+
+def _report(workdir: _Workdir, as_json: _Json = False) -> None:
+    """Say where the report is."""
+    from surrogate.core.errors import ConfigError
+    from workflows.workspace import Workspace
+
+    workspace = Workspace.open(workdir)
+    if not workspace.report.is_file():
+        raise ConfigError(f"There is no report in {workdir} yet; `surrogate resume {workdir}` brings it there.")
+    if as_json:
+        console.put_json({"report": str(workspace.report)})
+    else:
+        console.put(str(workspace.report))
+
+
+def _lineage(workdir: _Workdir, registry: _Registry = None, as_json: _Json = False) -> None:
+    """Tell what the current surrogate was made from, and what it followed."""
+    from surrogate.core.errors import ConfigError
+    from surrogate.registry.reader import RegistryReader
+    from surrogate.registry.store import resolve_registry
+    from workflows.driver import reopen
+
+    campaign, workspace = reopen(workdir)
+    store = RegistryReader(resolve_registry(registry, workspace.root))
+    versions = store.versions(campaign.name)
+    version = store.current(campaign.name) or (versions[-1] if versions else None)
+    if version is None:
+        raise ConfigError(f"The registry {store.root} has no version of '{campaign.name}' yet.")
+    steps = list(store.lineage(version, campaign.name))
+    if as_json:
+        console.put_json({"version": version, "lineage": steps})
+        return
+    for step in steps:
+        for key, value in step.items():
+            console.put(f"{key:<16} {_short(value)}")
+        console.put("")
+
+
+def _short(value: Any) -> str:
+    """Return a value of a record in at most a few lines."""
+    if isinstance(value, list) and len(value) > 5:
+        return f"{len(value)} entries: {value[0]}, {value[1]}, …"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+
+
+def _show_plan(plan: dict[str, Any], as_json: bool) -> None:
+    """Print what a campaign would do."""
+    if as_json:
+        console.put_json(plan)
+        return
+    splits = ", ".join(
+        f"{count} {name} (at least {plan['minimum'].get(name, 0)})" for name, count in plan["splits"].items()
+    )
+    console.put(f"Campaign    {plan['campaign']} on site {plan['site']}, in {plan['workdir']}")
+    console.put(f"Simulator   {plan['simulator']} {plan['simulator_version']}")
+    console.put(f"Runs        {plan['runs']}, {plan['at_once']} at once: {splits}")
+    console.put(f"Estimate    {plan['estimate']}")
+    console.put(f"Simulation  {plan['launch_lines']['simulate']}")
+    console.put(f"Training    {plan['launch_lines']['train']}, {plan['members']} members")
+    gate = ", ".join(f"{name} {bounds}" for name, bounds in plan["gate"].items())
+    beats = f"; beats {', '.join(plan['beats'])}" if plan["beats"] else ""
+    console.put(f"Gate        {gate}{beats}")
+    console.put("Nothing was started.")
+
+
+def _end(result: CampaignResult, as_json: bool) -> None:
+    """Print the verdict and choose the exit code."""
+    verdict = result.verdict
+    if as_json:
+        console.put_json(
+            {
+                "passed": verdict.passed,
+                "promoted": result.promoted,
+                "version": verdict.version,
+                "dataset_hash": verdict.dataset_hash,
+                "metrics": verdict.metrics,
+                "verdict": verdict.to_json(),
+                "workdir": str(result.workdir),
+                "report": str(result.report),
+                "registry": str(result.registry),
+            }
+        )
+    else:
+        console.put(("PASSED  " if verdict.passed else "FAILED  ") + verdict.sentence)
+        for entry in verdict.evidence:
+            state = "pass" if entry["passed"] else "FAIL"
+            console.put(f"  {state}  {entry['sentence']}")
+        promoted = "promoted" if result.promoted else "not promoted"
+        console.put(f"Version {verdict.version}, {promoted}, in {result.registry}")
+        console.put(f"Report  {result.report}")
+    if not verdict.passed:
+        raise typer.Exit(GATE_FAILED)

@@ -1,0 +1,114 @@
+"""`surrogate predict`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workflows.cli import console
+
+if TYPE_CHECKING:
+    from surrogate.inference.predictor import Predictor
+    from surrogate.models.protocols import Prediction
+
+_SHOWN = 12
+
+
+def add_predict_command(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command("predict")(_predict)
+
+
+def _predict(
+    workdir: Annotated[Path, typer.Argument(metavar="WORKDIR", help="Working directory of a campaign.")],
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="One point, instead of --input.")
+    ] = None,
+    points: Annotated[Path | None, typer.Option("--input", help="Points: .csv or .h5, one column an input.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", help="Where the predictions go: .csv or .h5.")] = None,
+    version: Annotated[str | None, typer.Option("--version-id", help="A version; else the current one.")] = None,
+    registry: Annotated[
+        Path | None, typer.Option("--registry", metavar="DIR", help="The registry; else as `surrogate run`.")
+    ] = None,
+    runtime: Annotated[str, typer.Option("--runtime", help="onnx or tensorflow.")] = "onnx",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
+) -> None:
+    """Predict points: mean, standard deviation, 90 % interval, and whether each lies in the domain."""
+    from surrogate.core.errors import DataError
+    from surrogate.design.points_io import parse_pairs, read_columns
+    from surrogate.inference.outputs import check_table, write_prediction
+
+    if (points is None) == (not values):
+        raise DataError("Give the points either as a file with --input or as NAME=VALUE on the line.")
+    predictor = _load(workdir, registry, version, runtime)
+    columns = predictor.schema.inputs
+    inputs: dict[str, Any] = dict(read_columns(points, columns) if points else parse_pairs(values or [], columns))
+    if output is not None and output.suffix == ".csv":
+        check_table(predictor.schema)
+    prediction = predictor.predict(inputs)
+    rows = len(prediction.in_domain)
+    outside = int((~prediction.in_domain).sum())
+    if output is not None:
+        write_prediction(output, predictor.schema, inputs, prediction)
+    if as_json:
+        facts = {"rows": rows, "outside_domain": outside, "output": str(output) if output is not None else None}
+        console.put_json(facts if output is not None else {**facts, **_numbers(prediction)})
+        return
+    if output is not None:
+        console.put(f"{rows} points were predicted into {output}.")
+    else:
+        _show(predictor, prediction)
+    if outside:
+        console.put(
+            f"{outside} of {rows} points lie outside the domain in which the surrogate was trained; "
+            "they are flagged (in_domain), and their numbers should not be relied on."
+        )
+
+
+def _load(workdir: Path, registry: Path | None, version: str | None, runtime: str) -> Predictor:
+    """Return the surrogate that is meant."""
+    from surrogate.core.errors import ConfigError
+    from surrogate.inference.predictor import Predictor
+    from surrogate.registry.reader import RegistryReader
+    from surrogate.registry.store import resolve_registry
+    from workflows.driver import reopen
+
+    campaign, workspace = reopen(workdir)
+    store = RegistryReader(resolve_registry(registry, workspace.root))
+    wanted = version or store.current(campaign.name)
+    if wanted is None:
+        raise ConfigError(
+            f"No version of '{campaign.name}' has been promoted in {store.root}: none has passed its gate. "
+            "`surrogate registry list` shows what there is; --version-id names one all the same."
+        )
+    return Predictor.load(store.artifact(wanted, campaign.name), runtime=runtime)
+
+
+def _numbers(prediction: Prediction) -> dict[str, Any]:
+    """Return everything predicted, JSON-ready."""
+    parts = {"mean": prediction.mean, "std": prediction.std, "lower": prediction.lower, "upper": prediction.upper}
+    numbers: dict[str, Any] = {
+        part: {name: [values[row].tolist() for row in range(len(values))] for name, values in columns.items()}
+        for part, columns in parts.items()
+    }
+    return {**numbers, "in_domain": prediction.in_domain.tolist()}
+
+
+def _show(predictor: Predictor, prediction: Prediction) -> None:
+    """Print the first points for a person."""
+    import numpy as np
+
+    for row in range(min(len(prediction.in_domain), _SHOWN)):
+        for column in predictor.schema.outputs:
+            name, unit = column.name, "" if column.unit == "1" else f" {column.unit}"
+            mean, std = np.asarray(prediction.mean[name][row]), np.asarray(prediction.std[name][row])
+            if mean.ndim == 0:
+                low, high = float(prediction.lower[name][row]), float(prediction.upper[name][row])
+                console.put(f"{name} = {float(mean):.6g}{unit}, 90 % interval {low:.6g} … {high:.6g}")
+            else:
+                console.put(
+                    f"{name} {list(mean.shape)}: mean {mean.mean():.6g}{unit}, from {mean.min():.6g} to "
+                    f"{mean.max():.6g}, standard deviation {std.mean():.3g} on average; --output keeps all values"
+                )

@@ -1,0 +1,179 @@
+"""The driver of a campaign: takes its lock, opens its journal, brings to an end what an earlier driver left."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surrogate import __version__
+from surrogate.core.errors import ConfigError, IntegrityError
+from surrogate.core.files import read_json, write_json
+from surrogate.core.lock import Lease
+from surrogate.core.storage import storage_error
+from workflows.config import CampaignConfig, check_same_campaign, load_campaign, save_campaign
+from workflows.journal import Journal, RunStatus
+from workflows.orphans import settle
+from workflows.plan import Plan
+from workflows.progress import Progress
+from workflows.stopping import Stopping
+from workflows.workspace import Workspace
+
+_FACTS_VERSION = 1
+FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Who may write in a campaign's working directory.
+
+    Attributes:
+        campaign: The campaign.
+        workspace: Its working directory.
+        journal: Its journal, open for writing.
+        progress: What a person is told.
+        stopping: Whether somebody asked to stop.
+    """
+
+    campaign: CampaignConfig
+    workspace: Workspace
+    journal: Journal
+    progress: Progress
+    stopping: Stopping
+
+    def done(self, stage: str, key: str) -> dict[str, Any] | None:
+        """Return the record of a stage that was finished with this key, or None."""
+        known = self.journal.state.stages.get(stage)
+        if known is None or known.key != key or known.status != FINISHED:
+            return None
+        return dict(known.record)
+
+    def begin(self, stage: str, key: str) -> None:
+        """Journal that a stage begins."""
+        self.journal.append({"event": "stage.started", "stage": stage, "key": key})
+
+    def finish(self, stage: str, key: str, record: dict[str, Any]) -> None:
+        """Journal durably that a stage is finished."""
+        self.journal.append({"event": "stage.finished", "stage": stage, "key": key, "record": record})
+        self.journal.commit()
+
+
+@contextlib.contextmanager
+def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, stopping: Stopping) -> Iterator[Driver]:
+    """Hold a campaign.
+
+    Args:
+        campaign: The campaign; the same that the working directory belongs to.
+        workspace: The working directory, prepared by `prepare`.
+        progress: What a person is told.
+        stopping: Whether somebody asked to stop.
+
+    Yields:
+        The driver; the lock is held and orphans of an earlier driver are gone.
+
+    Raises:
+        LockError: If another driver is at work.
+        IntegrityError: If the journal is damaged.
+        StorageError: If the disk is full or refuses.
+    """
+    with (
+        Lease.acquire(workspace.lock, " ".join(sys.argv[:3]), tell=progress.say) as lease,
+        Journal.open(workspace.journal, lease) as journal,
+        _logging_to(workspace.driver_log),
+    ):
+        for sentence in journal.repaired:
+            progress.say(sentence)
+        journal.append(
+            {
+                "event": "campaign.opened",
+                "campaign": campaign.name,
+                "uid": journal.uid,
+                "version": __version__,
+                "token": lease.token,
+            }
+        )
+        journal.commit()
+        if not journal.created:
+            running = [run.run_id for run in journal.state.with_status(RunStatus.RUNNING)]
+            left = settle(journal.uid, workspace.root, run_ids=running or None)
+            if left.found:
+                progress.say(f"An earlier driver left {left.found} processes; they were ended.")
+        yield Driver(campaign, workspace, journal, progress, stopping)
+
+
+def prepare(plan: Plan, root: Path, site: str) -> Workspace:
+    """Make the working directory of a campaign, or find that it is one already.
+
+    Args:
+        plan: The campaign and its design.
+        root: The working directory.
+        site: Name or file of the site, to be used again by `surrogate resume`.
+
+    Raises:
+        ConfigError: If the directory belongs to another campaign, or holds something else.
+        StorageError: If the disk is full or refuses.
+    """
+    workspace = Workspace(root.resolve())
+    if workspace.facts_file.is_file():
+        check_same_campaign(facts(workspace)["identity"], plan.identity, root, plan.campaign.where)
+    elif workspace.root.exists() and (not workspace.root.is_dir() or any(workspace.root.iterdir())):
+        raise ConfigError(f"{root} exists and is not the working directory of a campaign. Name another --workdir.")
+    try:
+        workspace.root.mkdir(parents=True, exist_ok=True)
+        save_campaign(plan.campaign, workspace.root)
+        write_json(
+            workspace.facts_file,
+            {"format": _FACTS_VERSION, "campaign": plan.campaign.name, "identity": plan.identity, "site": site},
+        )
+    except OSError as error:
+        raise storage_error(workspace.root, error, "written") from error
+    return workspace
+
+
+def facts(workspace: Workspace) -> dict[str, Any]:
+    """Return what is known of a working directory.
+
+    Raises:
+        IntegrityError: If the file is damaged or of a newer version.
+    """
+    record = read_json(workspace.facts_file)
+    wanted = {"format", "campaign", "identity", "site"}
+    if not isinstance(record, dict) or not wanted <= set(record):
+        raise IntegrityError(
+            f"The file {workspace.facts_file} is damaged. Run the campaign again with the same --workdir; "
+            "what was simulated is kept."
+        )
+    if record["format"] != _FACTS_VERSION:
+        raise IntegrityError(f"The file {workspace.facts_file} was written by a newer version of this program.")
+    return record
+
+
+def reopen(root: Path) -> tuple[CampaignConfig, Workspace]:
+    """Return the campaign of a working directory.
+
+    Raises:
+        ConfigError: If there is none, or its file was damaged.
+    """
+    workspace = Workspace.open(root)
+    return load_campaign(workspace.campaign_file), workspace
+
+
+@contextlib.contextmanager
+def _logging_to(path: Path) -> Iterator[None]:
+    """Send warnings of this program to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    loggers = [logging.getLogger(name) for name in ("surrogate", "workflows", "sim_wrappers", "site_configs")]
+    for logger in loggers:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+        handler.close()

@@ -1,0 +1,134 @@
+"""Judging as a stage of a campaign: a version in the registry, the holdout, the verdict, the promotion, the report."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from surrogate import __version__
+from surrogate.core.identity import digest
+from surrogate.core.schema import SampleTable
+from surrogate.data.dataset import Dataset
+from surrogate.inference.compare import runtime_difference
+from surrogate.inference.latency import SpeedUp, measure_latency, speed_up
+from surrogate.inference.predictor import Predictor
+from surrogate.registry.record import Lineage, environment
+from surrogate.registry.store import Registry
+from surrogate.validation.validate import validate
+from surrogate.validation.validation import Validation
+from surrogate.validation.verdict import Verdict
+from workflows.driver import Driver
+from workflows.learn import Trained
+from workflows.plan import Plan
+from workflows.simulate import spent
+
+STAGE = "validate"
+PROMOTE = "promote"
+HOLDOUT_RECORD = "holdout.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """What came of judging.
+
+    Attributes:
+        verdict: Pass or fail with evidence.
+        validation: Everything that was found.
+        speed: How much faster than the simulation it is, or None when no simulation's time is known.
+    """
+
+    verdict: Verdict
+    validation: Validation
+    speed: SpeedUp | None
+
+
+def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, registry: Registry, line: str) -> str:
+    """Take the artifact into the registry and return its version.
+
+    Args:
+        driver: Holds the campaign.
+        plan: The campaign and its design.
+        dataset: What it was trained on.
+        trained: The training.
+        registry: Where versions live.
+        line: How a simulation was started.
+
+    Raises:
+        IntegrityError: If the artifact is damaged.
+    """
+    lineage = Lineage(
+        campaign=plan.campaign.name,
+        dataset_hash=dataset.hash,
+        run_ids=tuple(sorted(set(dataset.index.runs.tolist()))),
+        launch_lines=(line, " ".join(trained.launch_line)),
+        code={plan.simulator.name: plan.version, "surrogate-hpc": __version__},
+        environment=environment(),
+        parent=registry.current(plan.campaign.name),
+        facts={"identity": plan.identity, "seed": plan.campaign.seed, "training_ranks": trained.ranks},
+    )
+    version = registry.add(trained.artifact, lineage)
+    driver.journal.append({"event": "surrogate.registered", "version": version, "registry": str(registry.root)})
+    return version
+
+
+def judge(driver: Driver, plan: Plan, dataset: Dataset, version: str, registry: Registry) -> Judged:
+    """Judge a version on the holdout and write the verdict; nothing is promoted here.
+
+    Raises:
+        ConfigError: If the gate names what there is not.
+        SplitError: If the holdout is below its minimum.
+        IntegrityError: If the version or the dataset is damaged.
+    """
+    artifact = registry.artifact(version)
+    predictor = Predictor.load(artifact)
+    gate = plan.campaign.gate.gate()
+    key = judging_key(plan, dataset, version)
+    driver.begin(STAGE, key)
+    driver.progress.stage("validate")
+    validation = validate(
+        predictor,
+        dataset,
+        plan.splits,
+        version=version,
+        holdout_record=driver.workspace.root / HOLDOUT_RECORD,
+        gate=gate,
+        onnx_check=lambda table: _difference(artifact, table),
+        seed=plan.campaign.seed,
+        progress=driver.progress.say,
+    )
+    verdict = validation.judge(gate)
+    cost = spent(driver, plan)
+    timing = measure_latency(predictor, validation.design.truth.inputs)
+    speed = speed_up(timing, cost.seconds, ranks=plan.campaign.resources.request().ranks)
+    if speed is not None:
+        verdict.details["speed_up"] = {**speed.to_json(), "host": platform.node()}
+    return Judged(verdict, validation, speed)
+
+
+def conclude(driver: Driver, judged: Judged, key: str, registry: Registry) -> bool:
+    """Write the verdict, promote on a pass, and journal both; return whether the version is current now.
+
+    Raises:
+        IntegrityError: If the version or the history is damaged.
+    """
+    verdict = judged.verdict
+    if verdict.passed:
+        registry.promote(verdict.version, verdict)
+    else:
+        registry.record_verdict(verdict.version, verdict)
+    verdict.write(driver.workspace.verdict)
+    driver.finish(STAGE, key, {"version": verdict.version, "passed": verdict.passed})
+    if verdict.passed:
+        driver.finish(PROMOTE, verdict.version, {"version": verdict.version, "registry": str(registry.root)})
+    return verdict.passed
+
+
+def judging_key(plan: Plan, dataset: Dataset, version: str) -> str:
+    """Return what a verdict depends on, as hex."""
+    gate = plan.campaign.gate.gate()
+    return digest("judging", version, dataset.hash, plan.splits.to_json(), gate.to_json(), list(gate.beats))[:32]
+
+
+def _difference(artifact: Path, table: SampleTable) -> float:
+    return runtime_difference(artifact, table.inputs)

@@ -1,0 +1,172 @@
+"""Simulating and assembling as stages of a campaign: the ensemble, the dataset, its card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from site_configs.site import Site, check_fits
+from surrogate.core.errors import DataError, Interrupted
+from surrogate.core.files import write_json
+from surrogate.core.outcome import FailureKind
+from surrogate.data.card import build_card
+from surrogate.data.dataset import Dataset, DatasetWriter
+from surrogate.data.quarantine import Refused
+from workflows.driver import Driver
+from workflows.ensemble import run_ensemble
+from workflows.ensemble_records import Counts
+from workflows.journal_records import Run, RunStatus
+from workflows.plan import Plan, check_continues
+
+STAGE = "simulate"
+ASSEMBLE = "assemble"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What simulating cost.
+
+    Attributes:
+        node_seconds: Node-seconds of the last execution of every run.
+        seconds: Wall-clock seconds of each finished run, a sample.
+        launch_line: How one of the runs was started.
+        failures: Runs that failed for good.
+        quarantined: Runs whose result was refused.
+    """
+
+    node_seconds: float
+    seconds: tuple[float, ...]
+    failures: tuple[Refused, ...]
+    quarantined: tuple[Refused, ...]
+
+
+def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
+    """Bring every run of the plan to its end and open the dataset that holds what they gave.
+
+    Args:
+        driver: Holds the campaign.
+        plan: The campaign and its design.
+        site: Where to simulate.
+
+    Raises:
+        ConfigError: If the plan does not continue what was planned in this working directory.
+        ResourceError: If the site can never execute a run.
+        Interrupted: If somebody asked to stop.
+        DataError: If more runs failed than the campaign allows.
+    """
+    journal, workspace, campaign = driver.journal, driver.workspace, plan.campaign
+    check_fits(site, campaign.resources.request())
+    known = journal.state.runs
+    check_continues(
+        plan, [{"run_id": r.run_id, "inputs": r.inputs, "stratum": r.stratum} for r in known.values()], workspace.root
+    )
+    new = [run.record() for run in plan.runs if run.request.run_id not in known]
+    if new:
+        journal.append({"event": "runs.planned", "runs": new})
+        journal.commit()
+    writer = DatasetWriter(workspace.dataset, plan.schema)
+    key = plan.identity + f":{len(plan.runs)}"
+    if driver.done(STAGE, key) is None:
+        driver.begin(STAGE, key)
+        driver.progress.stage("simulate", len(plan.runs))
+        result = run_ensemble(
+            plan.requests,
+            workdir=workspace.root,
+            site=site,
+            campaign=journal.uid,
+            schema=plan.schema,
+            journal=journal,
+            dataset_writer=writer,
+            budgets=campaign.failures.budgets(),
+            known=known,
+            keep=campaign.failures.keep,
+            progress=lambda counts: driver.progress.update(
+                counts.finished + counts.failed + counts.quarantined, _note(counts)
+            ),
+            stop=driver.stopping.event,
+        )
+        if result.interrupted:
+            raise Interrupted("The simulations were interrupted.")
+        driver.finish(STAGE, key, {"executed": result.counts.executed, "node_seconds": result.node_seconds})
+    dataset = Dataset.open(workspace.dataset, verify="hash")
+    _check_share(driver, plan)
+    return dataset
+
+
+def spent(driver: Driver, plan: Plan) -> Simulated:
+    """Return what simulating cost and what it did not give, from the journal."""
+    planned = {run.request.run_id for run in plan.runs}
+    runs = [run for run in driver.journal.state.runs.values() if run.run_id in planned]
+    done = [run for run in runs if run.status in (RunStatus.DONE, RunStatus.PACKED)]
+    nodes = plan.campaign.resources.request().nodes
+    return Simulated(
+        node_seconds=sum(run.seconds for run in runs) * nodes,
+        seconds=tuple(run.seconds / max(run.samples, 1) for run in done),
+        failures=_refused(runs, RunStatus.FAILED),
+        quarantined=_refused(runs, RunStatus.QUARANTINED),
+    )
+
+
+def assemble(driver: Driver, plan: Plan, dataset: Dataset) -> dict[str, object]:
+    """Check the splits of what was admitted and write the data card.
+
+    Raises:
+        SplitError: If a split has fewer samples than its minimum.
+        IntegrityError: If a shard cannot be read.
+    """
+    splits = plan.splits
+    splits.check(dataset.counts(splits))
+    cost = spent(driver, plan)
+    driver.progress.stage("assemble")
+    card = build_card(
+        dataset,
+        splits,
+        cost.failures,
+        cost.quarantined,
+        space=plan.space,
+        intended_use=plan.campaign.intended_use,
+        known_gaps=plan.campaign.card.known_gaps,
+    )
+    write_json(driver.workspace.card, card)
+    for warning in card.get("warnings", ()):
+        driver.progress.say(str(warning))
+    driver.finish(ASSEMBLE, dataset.hash, {"dataset_hash": dataset.hash, "samples": len(dataset)})
+    return card
+
+
+def _refused(runs: list[Run], status: RunStatus) -> tuple[Refused, ...]:
+    """Return the runs that ended in `status`, as the data card takes them."""
+    return tuple(
+        Refused(run.run_id, FailureKind(run.failure.kind), run.failure.message, run.inputs, run.failure.log)
+        for run in runs
+        if run.status is status and run.failure is not None
+    )
+
+
+def _note(counts: Counts) -> str:
+    """Return what a person wants to know beside the bar."""
+    parts = [f"{counts.failed} failed"] if counts.failed else []
+    parts += [f"{counts.quarantined} quarantined"] if counts.quarantined else []
+    parts += [f"{counts.losses} lost and run again"] if counts.losses else []
+    return ", ".join(parts)
+
+
+def _check_share(driver: Driver, plan: Plan) -> None:
+    """Refuse to go on when too many runs gave nothing.
+
+    Raises:
+        DataError: If so, with the kinds of failure.
+    """
+    cost = spent(driver, plan)
+    refused = [*cost.failures, *cost.quarantined]
+    allowed = plan.campaign.failures.allowed_share
+    if len(refused) <= allowed * len(plan.runs):
+        return
+    kinds: dict[str, int] = {}
+    for entry in refused:
+        kinds[entry.kind.value] = kinds.get(entry.kind.value, 0) + 1
+    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: -item[1]))
+    raise DataError(
+        f"{len(refused)} of {len(plan.runs)} runs gave no data ({counted}), and 'failures.allowed_share' is "
+        f"{allowed:g}. The first said: {refused[0].reason} "
+        f"Look at `surrogate status {driver.workspace.root}`, mend the cause, and resume; or allow a larger share."
+    )
