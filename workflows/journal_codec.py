@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from sys import intern
@@ -52,6 +53,18 @@ def decode(blocks: Iterator[Mapping[str, Any]]) -> JournalState:
     Raises:
         KeyError, TypeError, ValueError, IndexError: If they are not those of `encode`.
     """
+    # Every new object lives on: the collector would look through them again and again, and find nothing.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _decode(blocks)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _decode(blocks: Iterator[Mapping[str, Any]]) -> JournalState:
+    """Do what `decode` says."""
     state = JournalState()
     first = next(blocks)
     for name in ("seq", "campaign", "uids", "opened_at", "updated_at", "running", "failures", "notes"):
@@ -113,17 +126,20 @@ def _decode_runs(state: JournalState, block: Mapping[str, Any]) -> None:
     charges = [state.share(tuple(entry)) for entry in charges]
     remedies = [state.share(tuple(entry)) for entry in remedies]
     texts = [intern(entry) for entry in texts]
+    add = state.add
     for row in block["runs"]:
         run_id, name, values, stratum, letter, *rest = row
-        values = tuple(intern(value) if type(value) is str else value for value in values)
-        run = Run(run_id, names[name], values, texts[stratum], _STATUSES[letter])
+        if any(type(value) is str for value in values):
+            values = [intern(value) if type(value) is str else value for value in values]
+        run = Run(run_id, names[name], tuple(values), texts[stratum], _STATUSES[letter])
         if rest:
-            run.attempts, run.samples, run.seconds = rest[0], rest[3], rest[4]
-            run.charged, run.remedies = charges[rest[1]], remedies[rest[2]]
-            run.host, run.shard = texts[rest[5]], texts[rest[6]]
-            run.file = RunFile(*rest[7]) if len(rest) > 7 and rest[7] is not None else None
-            run.failure = _note(rest[8]) if len(rest) > 8 else None
-        state.add(run)
+            attempts, charge, remedy, run.samples, run.seconds, host, shard, *last = rest
+            run.attempts, run.charged, run.remedies = attempts, charges[charge], remedies[remedy]
+            run.host, run.shard = texts[host], texts[shard]
+            if last:
+                run.file = RunFile(*last[0]) if last[0] is not None else None
+                run.failure = _note(last[1]) if len(last) > 1 else None
+        add(run)
 
 
 def _note(entry: list[Any]) -> FailureNote:
