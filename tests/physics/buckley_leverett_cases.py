@@ -6,14 +6,13 @@ import itertools
 import sys
 
 import numpy as np
-from mpi4py import MPI
 
 from sim_wrappers.buckley_leverett.limiters import COURANT_LIMITS
 from sim_wrappers.buckley_leverett.solver import solve
 
 TIMES = (0.1, 0.25, 0.6, 1.1)
-# 101 cells divide by no number of ranks but one; 19 cells on 4 ranks leave halos as wide as a rank's cells.
 SCHEMES = (("upwind", "none", 1.0), *(("muscl", name, limit) for name, limit in COURANT_LIMITS.items()))
+# 19 cells on 4 ranks leave halos as wide as a rank's cells; 101 cells divide by no number of ranks but one.
 CASES = (
     *itertools.product((19,), SCHEMES, (0.5,)),
     *itertools.product((101,), SCHEMES, (20.0,)),
@@ -24,6 +23,8 @@ CASES = (
 
 def main(target: str) -> None:
     """Solve all cases; rank 0 writes them."""
+    from mpi4py import MPI
+
     comm = MPI.COMM_WORLD
     fields = {}
     for cells, (scheme, limiter, cfl), ratio in CASES:
