@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 SESSION_VARIABLE = "SURROGATE_SESSION"
 KEPT_LOGS = 5
 _CLEANUP_S = 4.0
-_ROLE: RoleName = "simulate"
 # A socket's path has 107 characters, and Python's managers of shared objects take 32 of them below TMPDIR.
 _LONGEST_TMPDIR = 70
 
@@ -41,12 +40,20 @@ _LONGEST_TMPDIR = 70
 class Session:
     """Parsl on a site, for one campaign.
 
-    The same workers execute runs and, after them, the training: on one machine a second pool of workers would only wait
-    for the cores of the first. Use it as a context; leaving it ends every process that it started.
+    One worker executes one run, or one training job, at a time. A campaign has one session after the other: on one
+    machine a pool of workers that waits for training would only hold memory while the runs need it. Use it as a
+    context; leaving it ends every process that it started.
     """
 
     def __init__(
-        self, site: Site, workdir: Path, resources: ResourceRequest, *, campaign: str, schema: Schema | None = None
+        self,
+        site: Site,
+        workdir: Path,
+        resources: ResourceRequest,
+        *,
+        campaign: str,
+        schema: Schema | None = None,
+        role: RoleName = "simulate",
     ) -> None:
         """Check that the site can run this; nothing is started yet.
 
@@ -56,18 +63,20 @@ class Session:
             resources: What one run needs; decides how many go on at once.
             campaign: Identity of the campaign, carried by every process.
             schema: Inputs and outputs of a run file; needed for `submit_run` only.
+            role: What the workers are for: whose environment and limits hold.
 
         Raises:
             ResourceError: If not even one run fits.
             SiteError: If the site's launcher is missing.
         """
-        self.workers = workers_that_fit(site, resources)
+        self.workers = workers_that_fit(site, resources, role)
         self.launcher: Launcher = site.find_launcher()
         self.workdir = workdir.resolve()
         self.campaign = campaign
         self._site = site
         self._resources = resources
         self._schema = schema
+        self._role = role
         self._context = ""
         self._kernel: DataFlowKernel | None = None
         self._apps: Apps | None = None
@@ -111,14 +120,14 @@ class Session:
         }
         if len(str(self._scratch)) <= _LONGEST_TMPDIR:
             variables["TMPDIR"] = str(self._scratch)
-        config = parsl_config(self._site, self.logs, self._resources, role=_ROLE, variables=variables)
+        config = parsl_config(self._site, self.logs, self._resources, role=self._role, variables=variables)
         try:
             with _exported(variables):
                 self._kernel = DataFlowKernel(config)
         except Exception as error:
             self._end_processes()
             raise SiteError(f"Parsl did not start: {error}. Its logs are in {self.logs}.") from error
-        self._apps = bind(self._kernel, _ROLE)
+        self._apps = bind(self._kernel, self._role)
 
     def submit_run(self, request: RunRequest) -> Future[str]:
         """Hand one run to the workers; the future yields the Outcome's text."""
@@ -189,7 +198,7 @@ class Session:
 
     def _clean_up(self, kernel: DataFlowKernel) -> None:
         """Let Parsl end itself."""
-        executor: SupervisedExecutor = kernel.executors[_ROLE]
+        executor: SupervisedExecutor = kernel.executors[self._role]
         try:
             if not executor.interchange_alive():
                 executor.give_up()
@@ -213,7 +222,7 @@ class Session:
     def _executor(self) -> SupervisedExecutor:
         if self._kernel is None:
             raise SiteError("Parsl has not been started.")
-        executor: SupervisedExecutor = self._kernel.executors[_ROLE]
+        executor: SupervisedExecutor = self._kernel.executors[self._role]
         return executor
 
     def _bound(self) -> Apps:

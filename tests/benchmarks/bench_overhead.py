@@ -38,13 +38,13 @@ simulator, a Python process that writes a small JSON file and does nothing else.
 submission to the last thing written; Parsl and its workers are up and have executed one run each before. The sides take
 turns; the figures are medians.
 
-- **Ours**: the whole path of a campaign. Each run: lock, fresh folder, scrubbed environment, own process group, timeout,
-  HDF5 run file with provenance, admission (the file is read back and judged), SHA-256, receipt, flush to disk. The driver:
-  journal with group commits, shards of 256 samples under a manifest, folders removed.
-- **Parsl alone** (`tests/benchmarks/raw_parsl_runs.py`): what a careful user writes. HighThroughputExecutor with the same
-  workers, encryption and heartbeats; each run: fresh folder, input file, the program with a timeout and its output in a
-  file, the result as HDF5 with the same columns, units and provenance, written beside, flushed to disk once and renamed.
-  Nothing is judged, hashed, journalled or gathered into one file.
+- **Ours**: the whole path of a campaign. Each run: lock, fresh folder, scrubbed environment, own process group,
+  timeout, HDF5 run file with provenance, admission (the file is read back and judged), SHA-256, receipt, flush to disk.
+  The driver: journal with group commits, shards of 256 samples under a manifest, folders removed.
+- **Parsl alone** (`tests/benchmarks/raw_parsl_runs.py`): what a careful user writes. HighThroughputExecutor with the
+  same workers, encryption and heartbeats; each run: fresh folder, input file, the program with a timeout and its output
+  in a file, the result as HDF5 with the same columns, units and provenance, written beside, flushed to disk once and
+  renamed. Nothing is judged, hashed, journalled or gathered into one file.
 """.strip()
 
 

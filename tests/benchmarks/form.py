@@ -1,7 +1,7 @@
 """The one form that all benchmarks have.
 
-Progress goes to stderr. The last line of stdout is a JSON object with the figures, the peer's from the same run, the ratio
-and the versions; the same object goes to docs/benchmarks/NAME.json. `python -m tests.benchmarks.form` renders
+Progress goes to stderr. The last line of stdout is a JSON object with the figures, the peer's from the same run, the
+ratio and the versions; the same object goes to docs/benchmarks/NAME.json. `python -m tests.benchmarks.form` renders
 docs/benchmarks/README.md from those files.
 """
 
@@ -143,8 +143,8 @@ def _section(record: Mapping[str, Any]) -> list[str]:
     lines += ["", record["how"].strip(), ""]
     place, packages = record["machine"], record["versions"]
     lines.append(
-        f"Measured on {record['measured_on']}: {place['processor']}, {place['cores']} cores, {place['memory_gib']} GiB, "
-        f"{place['system']}, load {place['load_before']} before. "
+        f"Measured on {record['measured_on']}: {place['processor']}, {place['cores']} cores, "
+        f"{place['memory_gib']} GiB, {place['system']}, load {place['load_before']} before. "
         + ", ".join(f"{name} {number}" for name, number in packages.items())
         + "."
     )

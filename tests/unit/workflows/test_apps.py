@@ -1,0 +1,115 @@
+"""What travels to workers and back is text, and means the same on both sides."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sim_wrappers import catalog
+from sim_wrappers.protocol import RunRequest
+from site_configs.launch import Launcher
+from site_configs.resources import ResourceRequest
+from surrogate.core.outcome import FailureKind, Success, outcome_from_json
+from tests.support.executions import schema_for
+from workflows.apps import (
+    Command,
+    CommandResult,
+    RunContext,
+    execute_run,
+    request_from_text,
+    request_to_text,
+    run_command,
+)
+
+LAUNCHER = Launcher("mpich", "/no/such/mpiexec")
+
+
+def test_requests_travel():
+    point = {"x": 0.1, "n": 3, "kind": "µ"}
+    size = ResourceRequest(2, 3, 6)
+    request = RunRequest("r", "scripted", {"a": [1, {"b": None}]}, point, size, seed=7, attempt=4, remedies=("u", "v"))
+    assert request_from_text(request_to_text(request)) == request
+
+
+@pytest.fixture
+def executed(tmp_path):
+    """Execute one scripted run in this process, with the worker's signal handler put back."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def execute(**changes):
+        simulator = catalog.get("scripted")
+        options = simulator.check_options(changes.pop("options", {}))
+        one = RunRequest("ab" * 16, "scripted", options, {"a": 0.5, "b": 1.0}, **changes)
+        context = RunContext(str(tmp_path), LAUNCHER, schema_for(simulator, options))
+        return outcome_from_json(json.loads(execute_run(context.to_text(), request_to_text(one))))
+
+    yield execute
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_a_serial_run_is_executed_without_a_launcher(executed, tmp_path):
+    outcome = executed()
+    assert isinstance(outcome, Success)
+    assert outcome.launch_line[0] == sys.executable
+    assert (tmp_path / outcome.path).stat().st_size == outcome.size
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"options": {"mpi": True}}, "could not be started"),
+        ({"resources": ResourceRequest(1, 2, 2)}, "2 copies"),
+    ],
+)
+def test_what_cannot_be_launched_is_a_failure_of_the_infrastructure(executed, changes, words):
+    outcome = executed(**changes)
+    assert outcome.kind is FailureKind.LAUNCHER
+    assert words in outcome.message
+
+
+def command(tmp_path: Path, *argv: str, **more) -> str:
+    size = more.pop("resources", ResourceRequest(walltime_s=30))
+    more = {"mpi": False, **more}
+    return Command(argv, size, str(tmp_path), str(tmp_path / "logs" / "log.txt"), LAUNCHER, **more).to_text()
+
+
+def test_a_command_runs_in_its_folder_with_its_variables_and_log(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    text = command(tmp_path, "sh", "-c", 'echo "$PWD $WORD $SLURM_JOB_ID."; exit 3', environment=(("WORD", "hi"),))
+    result = CommandResult.from_text(run_command(text))
+    assert (result.returncode, result.timed_out, result.launch_line[0]) == (3, False, "sh")
+    assert (tmp_path / "logs" / "log.txt").read_text() == f"{tmp_path} hi .\n"
+
+
+def test_a_command_ends_with_its_walltime(tmp_path):
+    result = CommandResult.from_text(
+        run_command(command(tmp_path, "sleep", "60", resources=ResourceRequest(walltime_s=1)))
+    )
+    assert result.timed_out
+    assert result.seconds < 10
+
+
+WORKER = """
+import sys
+from workflows.apps import run_command
+run_command(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("trap", ["", "trap '' TERM;"])
+def test_sigterm_ends_a_worker_and_its_program(tmp_path, trap):
+    text = command(tmp_path, "sh", "-c", f"{trap} echo $$; sleep 60 & wait; sleep 60")
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, text])
+    log = tmp_path / "logs" / "log.txt"
+    while not (log.exists() and log.read_text()):
+        assert worker.poll() is None
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(timeout=20) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(log.read_text()), 0)
