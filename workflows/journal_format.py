@@ -145,10 +145,20 @@ def entry_of(line: bytes) -> Entry | None:
     return Entry(*json.loads(payload))
 
 
-def lines(stream: IO[bytes], offset: int) -> Iterator[tuple[int, bytes]]:
-    """Yield each line of a file from `offset` on, with its own offset."""
+def lines(stream: IO[bytes], offset: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield each line of a file with its own offset.
+
+    Args:
+        stream: The file.
+        offset: Byte from which to read.
+        end: Byte behind the last one to read, so that what is appended meanwhile is not seen in part; None for all.
+    """
     stream.seek(offset)
     for line in stream:
+        if end is not None and offset + len(line) > end:
+            if offset < end:
+                yield offset, line[: end - offset]
+            return
         yield offset, line
         offset += len(line)
 

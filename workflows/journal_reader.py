@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Iterator
@@ -118,6 +119,7 @@ def _load_file(folder: Path, name: FileName, upto: int | None) -> Loaded:
     """
     path = folder / str(name)
     with path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
         snapshot = Snapshot(stream, path)
         state: JournalState | None = None
         try:
@@ -130,8 +132,7 @@ def _load_file(folder: Path, name: FileName, upto: int | None) -> Loaded:
             loaded = _rebuild(folder, name, snapshot)
         else:
             loaded = Loaded(state, header.uid, Position(name, snapshot.events_at, state.seq))
-        end = _replay(loaded.state, path, name, lines(stream, snapshot.events_at), upto=upto)
-        size = stream.seek(0, 2)
+        end = _replay(loaded.state, path, name, lines(stream, snapshot.events_at, size), upto=upto)
     end = max(end, snapshot.events_at)
     if upto is not None and loaded.state.seq != upto:
         raise IntegrityError(

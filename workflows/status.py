@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surrogate.core.errors import ConfigError, IntegrityError
 from surrogate.core.files import read_json
@@ -15,9 +15,6 @@ from surrogate.core.lock import read_holder
 from workflows import journal_events
 from workflows.journal import SKIPPED, Entry, JournalState, Loaded, RunStatus, read_state, tail
 from workflows.workspace import Workspace
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,15 +272,3 @@ def _recent(state: JournalState) -> tuple[FailureLine, ...]:
         FailureLine(f.run_id, f.attempt, f.kind, f.message, f.remedy_text, f.log, f.at)
         for f in reversed(state.recent_failures)
     )
-
-
-def render(status: Status, failures: int = 5) -> RenderableType:
-    """Return what a terminal shows.
-
-    Args:
-        status: How the campaign stands.
-        failures: Number of the latest failures to show.
-    """
-    from workflows.status_view import view
-
-    return view(status, failures)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -11,8 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from workflows.status import Status
+from workflows.status import Status
 
 _STYLES = {"packed": "green", "done": "green", "running": "cyan", "failed": "red", "quarantined": "magenta"}
 _MEANS = {
@@ -25,8 +23,13 @@ _MEANS = {
 }
 
 
-def view(status: Status, failures: int) -> Group:
-    """Return the parts of the picture, one below the other."""
+def render(status: Status, failures: int = 5) -> Group:
+    """Return what a terminal shows.
+
+    Args:
+        status: How the campaign stands.
+        failures: Number of the latest failures to show.
+    """
     parts: list[RenderableType] = [_head(status)]
     if status.total:
         parts += [_bar(status), _runs(status)]

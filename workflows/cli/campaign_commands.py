@@ -75,7 +75,8 @@ def _resume(
 
 def _status(workdir: _Workdir, as_json: _Json = False) -> None:
     """Tell how a campaign stands."""
-    from workflows.status import render, status
+    from workflows.status import status
+    from workflows.status_view import render
     from workflows.workspace import Workspace
 
     found = status(Workspace.open(workdir).root)

@@ -18,7 +18,7 @@ from surrogate.core.lock import Lease
 from tests.support.journalled import finished, opened, plain, planned, run_id, started
 from workflows import journal as journal_module
 from workflows import journal_reader
-from workflows.journal import Journal, RunStatus, read_state, tail
+from workflows.journal import Journal, JournalState, RunStatus, read_state, tail
 from workflows.journal_format import list_files
 
 WRITE_ON = """
@@ -430,3 +430,29 @@ def test_a_journal_that_cannot_be_read_is_a_sentence(
     monkeypatch.setattr(journal_reader, "load", refuse)
     with pytest.raises(StorageError, match="could not be read: the system says 'Stale file handle'"):
         read_state(folder)
+
+
+def test_what_is_appended_while_a_reader_reads_is_not_mistaken_for_damage(
+    folder: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader meets half a line at the end; before it reads on, the rest and a whole commit arrive."""
+    with Journal.open(folder, lease, background=False) as journal:
+        for number in range(3):
+            journal.append(planned(number))
+            journal.commit()
+        path = folder / str(journal.position.name)
+    content = path.read_bytes()
+    second = content.index(b"[2,2,")
+    (folder / "newest").unlink()
+    path.write_bytes(content[: second + 20])
+    decode = journal_reader.journal_codec.decode
+
+    def late(blocks: Iterator[dict[str, object]]) -> JournalState:
+        state = decode(blocks)
+        path.write_bytes(content)
+        return state
+
+    monkeypatch.setattr(journal_reader.journal_codec, "decode", late)
+    loaded = journal_reader.load(folder)
+    assert loaded is not None
+    assert loaded.state.seq == 1

@@ -19,7 +19,8 @@ from tests.support.journalled import failed, finished, opened, packed, planned, 
 from workflows import status as status_module
 from workflows.journal import Journal, read_state
 from workflows.requests import leave_request, take_requests
-from workflows.status import render, status, watch
+from workflows.status import status, watch
+from workflows.status_view import render
 
 
 @pytest.fixture
