@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -19,12 +20,15 @@ from typing import TYPE_CHECKING, Any
 from sim_wrappers.protocol import RunRequest
 from site_configs.launch import Launcher
 from site_configs.resources import ResourceRequest
+from surrogate.core.process import kill_tree, run_process, scrubbed_environment
 from surrogate.core.schema import Schema
 
 if TYPE_CHECKING:
     from parsl.dataflow.dflow import DataFlowKernel
 
     from sim_wrappers.protocol import Program
+
+_GRACE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +154,6 @@ def run_command(command: str) -> str:
     Returns:
         JSON text of the `CommandResult`.
     """
-    import socket
-
-    from surrogate.core.process import run_process, scrubbed_environment
-
     _end_on_sigterm()
     record = json.loads(command)
     resources = ResourceRequest(**record["resources"])
@@ -212,12 +212,16 @@ def _launch(launcher: Launcher) -> Callable[[Program, ResourceRequest], list[str
 
 @lru_cache(maxsize=1)
 def _end_on_sigterm() -> None:
-    """Let SIGTERM end this worker through its `finally` clauses, so that the program it runs ends with it."""
+    """Let SIGTERM end this worker with the program that it runs.
+
+    Parsl gives a worker one second between SIGTERM and SIGKILL; the program must be gone by then.
+    """
 
     def leave(number: int, frame: object) -> None:
         del frame
         # A second one must not interrupt the first one's work.
         signal.signal(number, signal.SIG_IGN)
+        kill_tree(os.getpid(), grace_s=_GRACE_S)  # this worker itself is spared
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, leave)
