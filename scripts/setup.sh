@@ -51,7 +51,7 @@ fi
 say "Installing what is locked …"
 "$env"/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 # `uv pip install`, not `sync`: what was built here (Horovod) stays.
-"$env"/bin/uv --no-config pip install --quiet --python "$env"/bin/python --require-hashes \
+"$env"/bin/uv --no-config pip install --quiet --compile-bytecode --python "$env"/bin/python --require-hashes \
     -r requirements/dev.txt -r "requirements/$mpi.txt"
 "$env"/bin/uv --no-config pip install --quiet --python "$env"/bin/python --no-deps --no-build-isolation --editable .
 if [ -z "${SURROGATE_WITHOUT_HOROVOD:-}" ]; then

@@ -14,7 +14,7 @@ from surrogate.validation.verdict import Verdict
 from workflows.config import CampaignConfig
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
 from workflows.judge import STAGE as JUDGE_STAGE
-from workflows.judge import Judged, conclude, judge, judging_key, register
+from workflows.judge import Judged, conclude, judge, judging_key, promote, register
 from workflows.learn import learn, train_command, training_resources
 from workflows.learning_checks import check_learning, find_family
 from workflows.plan import Plan, find_simulator, make_plan
@@ -185,11 +185,11 @@ def _finished(driver: Driver, plan: Plan, dataset: Dataset, version: str, store:
 
 
 def _ending(driver: Driver, plan: Plan, dataset: Dataset, judged: Judged, store: Registry) -> CampaignResult:
-    """Write the report, the verdict and the promotion; the journal's last word comes when all of it is there."""
-    key = judging_key(plan, dataset, judged.verdict.version)
+    """Promote or not, write the report and the verdict; the journal's last word comes when all of it is there."""
+    promoted = promote(judged, store)
     driver.progress.stage("report")
     write_campaign_report(driver, plan, dataset, judged, store)
-    promoted = conclude(driver, judged, key, store)
+    conclude(driver, judged, judging_key(plan, dataset, judged.verdict.version), store)
     return CampaignResult(judged.verdict, promoted, driver.workspace.root, driver.workspace.report, store.root)
 
 

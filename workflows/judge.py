@@ -106,22 +106,30 @@ def judge(driver: Driver, plan: Plan, dataset: Dataset, version: str, registry: 
     return Judged(verdict, validation, speed)
 
 
-def conclude(driver: Driver, judged: Judged, key: str, registry: Registry) -> bool:
-    """Write the verdict, promote on a pass, and journal both; return whether the version is current now.
+def promote(judged: Judged, registry: Registry) -> bool:
+    """Make the version current when its verdict allows it, else write the verdict into its history.
+
+    Doing it again changes nothing. Return whether the version is current now.
 
     Raises:
         IntegrityError: If the version or the history is damaged.
+        InputError: If the version's ONNX networks differ from its Keras networks.
     """
     verdict = judged.verdict
     if verdict.passed:
         registry.promote(verdict.version, verdict)
     else:
         registry.record_verdict(verdict.version, verdict)
+    return verdict.passed
+
+
+def conclude(driver: Driver, judged: Judged, key: str, registry: Registry) -> None:
+    """Write the verdict and journal that the version was judged; the last words of a campaign."""
+    verdict = judged.verdict
     verdict.write(driver.workspace.verdict)
     driver.finish(STAGE, key, {"version": verdict.version, "passed": verdict.passed})
     if verdict.passed:
         driver.finish(PROMOTE, verdict.version, {"version": verdict.version, "registry": str(registry.root)})
-    return verdict.passed
 
 
 def judging_key(plan: Plan, dataset: Dataset, version: str) -> str:

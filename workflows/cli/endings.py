@@ -10,11 +10,10 @@ import traceback
 from pathlib import Path
 
 import typer
+from typer.exceptions import TyperException
 
 from surrogate.core.errors import SurrogateError
 
-# typer carries a click of its own; its classes are reached by what typer shows of them.
-UsageError, ClickException = typer.BadParameter.__mro__[1:3]
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
@@ -48,11 +47,10 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         return f"{error}" + (f" The log is {log}." if log else ""), error.exit_code
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "Interrupted.", INTERRUPTED
-    if isinstance(error, UsageError):
-        context = error.ctx.command_path if error.ctx else "surrogate"
-        return f"{error.format_message()} `{context} --help` shows what it takes.", BAD_INPUT
-    if isinstance(error, ClickException):
-        return error.format_message(), BAD_INPUT
+    if isinstance(error, TyperException):
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "surrogate"
+        return f"{error.format_message()} `{command} --help` shows what it takes.", BAD_INPUT
     log = _keep_traceback(error)
     sentence = (
         f"Something went wrong that this program did not foresee: {type(error).__name__}: {error}. "
