@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from sim_wrappers.protocol import RunRequest
 from site_configs.launch import Launcher
 from site_configs.resources import ResourceRequest
-from surrogate.core.process import kill_tree, run_process, scrubbed_environment
+from surrogate.core.identity import digest
+from surrogate.core.process import RUN_VARIABLE, kill_tagged, run_process, scrubbed_environment
 from surrogate.core.schema import Schema
 
 if TYPE_CHECKING:
@@ -130,9 +131,9 @@ def execute_run(context: str, request: str) -> str:
     from sim_wrappers.execute import execute
     from workflows.adoption import run_folder
 
-    _end_on_sigterm()
     common = _context(context)
     run = request_from_text(request)
+    _guard(run.run_id)
     workdir = Path(common.workdir)
     outcome = execute(
         run,
@@ -154,8 +155,10 @@ def run_command(command: str) -> str:
     Returns:
         JSON text of the `CommandResult`.
     """
-    _end_on_sigterm()
     record = json.loads(command)
+    tag = digest("command", record["cwd"], record["log"])[:32]
+    _guard(tag)
+    kill_tagged(RUN_VARIABLE, tag)  # what a dead worker left of the same command
     resources = ResourceRequest(**record["resources"])
     line = Launcher.from_json(record["launcher"]).line(record["argv"], resources, mpi=record["mpi"])
     log = Path(record["log"])
@@ -163,7 +166,7 @@ def run_command(command: str) -> str:
     ended = run_process(
         line,
         cwd=Path(record["cwd"]),
-        env={**scrubbed_environment(os.environ), **dict(record["environment"])},
+        env={**scrubbed_environment(os.environ), **dict(record["environment"]), RUN_VARIABLE: tag},
         stdout=log,
         timeout_s=resources.walltime_s,
     )
@@ -210,18 +213,20 @@ def _launch(launcher: Launcher) -> Callable[[Program, ResourceRequest], list[str
     return lambda program, resources: launcher.line(program.argv, resources, mpi=program.mpi)
 
 
-@lru_cache(maxsize=1)
-def _end_on_sigterm() -> None:
-    """Let SIGTERM end this worker with the program that it runs.
+def _guard(tag: str) -> None:
+    """Let SIGTERM end this worker with the program that it is about to run.
 
     Parsl gives a worker one second between SIGTERM and SIGKILL; the program must be gone by then.
+
+    Args:
+        tag: Value of `RUN_VARIABLE` in the program's environment.
     """
 
     def leave(number: int, frame: object) -> None:
         del frame
         # A second one must not interrupt the first one's work.
         signal.signal(number, signal.SIG_IGN)
-        kill_tree(os.getpid(), grace_s=_GRACE_S)  # this worker itself is spared
+        kill_tagged(RUN_VARIABLE, tag, grace_s=_GRACE_S)
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, leave)
