@@ -121,8 +121,8 @@ def _finished(state: JournalState, event: Event, at: float) -> None:
     if run.status is RunStatus.PACKED:
         return
     _ended(state, run, event, at, "success")
-    state.move(run, RunStatus.DONE)
-    run.samples, run.failure = event["samples"], None
+    state.move(run, RunStatus.DONE, event["samples"])
+    run.failure = None
     run.file = RunFile(event["path"], event["size"], event["sha256"], event["mtime_ns"])
 
 

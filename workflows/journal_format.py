@@ -245,8 +245,11 @@ class Snapshot:
         self._lines: Iterator[tuple[int, bytes]] = lines(stream, 0)
         self._hash = hashlib.sha256()
 
-    def blocks(self) -> Iterator[dict[str, Any]]:
+    def blocks(self, without: bytes | None = None) -> Iterator[dict[str, Any]]:
         """Yield the blocks; it ends early at damage.
+
+        Args:
+            without: How blocks begin that are checked and not yielded.
 
         Raises:
             DataError: If a newer version of this program wrote the file.
@@ -257,6 +260,9 @@ class Snapshot:
                 self.damaged_at = offset
                 self._lines = chain([(offset, line)], self._lines)
                 return
+            if without is not None and payload.startswith(without):
+                self._hash.update(line)
+                continue
             block = json.loads(payload)
             if "end" in block:
                 self._end(block, offset, line)

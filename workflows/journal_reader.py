@@ -52,8 +52,12 @@ class Loaded:
     damaged: list[Path] = field(default_factory=list)
 
 
-def load(folder: Path) -> Loaded | None:
+def load(folder: Path, *, sparse: bool = False) -> Loaded | None:
     """Read the newest state, or return None where there is no journal.
+
+    Args:
+        folder: The journal's folder.
+        sparse: Whether single runs are of no interest: `state.runs` is then filled only as far as events need it.
 
     Raises:
         IntegrityError: If a file is damaged elsewhere than at its torn end, or is missing; names file, byte, way out.
@@ -74,7 +78,7 @@ def load(folder: Path) -> Loaded | None:
         )
     if newest is None:
         return None
-    loaded = _load_file(folder, newest, None)
+    loaded = _load_file(folder, newest, None, sparse)
     if pointer is not None and pointer.name == newest and loaded.state.seq < pointer.seq:
         raise IntegrityError(
             f"The journal {folder / str(newest)} holds whole events up to byte {loaded.position.offset} (number "
@@ -86,10 +90,14 @@ def load(folder: Path) -> Loaded | None:
     return loaded
 
 
-def read_state(folder: Path) -> Loaded | None:
+def read_state(folder: Path, *, sparse: bool = False) -> Loaded | None:
     """Read the newest state while somebody else may be writing; None where there is no journal.
 
     What looks damaged is looked at again, since a file may be seen half-way through a change.
+
+    Args:
+        folder: The journal's folder.
+        sparse: As in `load`.
 
     Raises:
         IntegrityError, DataError: As `load`.
@@ -97,25 +105,26 @@ def read_state(folder: Path) -> Loaded | None:
     """
     for _ in range(_LOOKS - 1):
         try:
-            loaded = load(folder)
+            loaded = load(folder, sparse=sparse)
             if loaded is None or not loaded.repaired:
                 return loaded
         except (OSError, IntegrityError):
             pass  # looked at again; the last look tells
         time.sleep(_BETWEEN_LOOKS_S)
     try:
-        return load(folder)
+        return load(folder, sparse=sparse)
     except OSError as error:
         raise storage_error(folder, error, "read") from error
 
 
-def _load_file(folder: Path, name: FileName, upto: int | None) -> Loaded:
+def _load_file(folder: Path, name: FileName, upto: int | None, sparse: bool) -> Loaded:
     """Read one file; a damaged snapshot is rebuilt from the file before it.
 
     Args:
         folder: The journal's folder.
         name: File to read.
         upto: Number of the last event that counts, or None for all.
+        sparse: As in `load`.
     """
     path = folder / str(name)
     with path.open("rb") as stream:
@@ -123,13 +132,14 @@ def _load_file(folder: Path, name: FileName, upto: int | None) -> Loaded:
         snapshot = Snapshot(stream, path)
         state: JournalState | None = None
         try:
-            state = journal_codec.decode(snapshot.blocks())
+            blocks = snapshot.blocks(journal_codec.REST if sparse else None)
+            state = journal_codec.decode(blocks, sparse)
         except (StopIteration, RuntimeError, LookupError, TypeError, ValueError) as error:
             if snapshot.damaged_at < 0:
                 raise IntegrityError(f"The snapshot in {path} makes no sense: {error}. {_restore(path)}") from error
         header = snapshot.header
         if state is None or header is None or snapshot.damaged_at >= 0:
-            loaded = _rebuild(folder, name, snapshot)
+            loaded = _rebuild(folder, name, snapshot, sparse)
         else:
             loaded = Loaded(state, header.uid, Position(name, snapshot.events_at, state.seq))
         end = _replay(loaded.state, path, name, lines(stream, snapshot.events_at, size), upto=upto)
@@ -143,7 +153,7 @@ def _load_file(folder: Path, name: FileName, upto: int | None) -> Loaded:
     return loaded
 
 
-def _rebuild(folder: Path, name: FileName, snapshot: Snapshot) -> Loaded:
+def _rebuild(folder: Path, name: FileName, snapshot: Snapshot, sparse: bool) -> Loaded:
     """Return the state at the end of a damaged snapshot, from the file before it."""
     path, where = folder / str(name), snapshot.damaged_at
     if not snapshot.ends:
@@ -159,7 +169,7 @@ def _rebuild(folder: Path, name: FileName, snapshot: Snapshot) -> Loaded:
     if header.previous is None:
         raise IntegrityError(f"The journal {path} is damaged at byte {where}, inside its snapshot. {_restore(path)}")
     try:
-        loaded = _load_file(folder, header.previous, header.after)
+        loaded = _load_file(folder, header.previous, header.after, sparse)
     except (OSError, IntegrityError) as error:
         raise IntegrityError(
             f"The journal {path} is damaged at byte {where}, inside its snapshot, and cannot be rebuilt from the file "

@@ -22,6 +22,9 @@ class RunStatus(StrEnum):
     PACKED = "packed"
 
 
+ADMITTED = (RunStatus.DONE, RunStatus.PACKED)
+
+
 class RunFile(NamedTuple):
     """What is known of the run file of a run that is done and not packed yet."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from workflows.journal_records import LastFailure, Run, RunStatus, Shard, Stage
+from workflows.journal_records import ADMITTED, LastFailure, Run, RunStatus, Shard, Stage
 
 RECENT_FAILURES = 20
 RECENT_TIMES = 500
@@ -26,6 +26,7 @@ class JournalState:
         updated_at: When the last event was appended, seconds since 1970.
         runs: Run id → run, in the order of planning.
         counts: Status → number of runs.
+        samples: Samples of the runs that are done or packed.
         running: Run id → when it was started, seconds since 1970.
         failures: Kind → number of failures, retried ones included.
         recent_failures: The latest failures, oldest first.
@@ -48,6 +49,7 @@ class JournalState:
     updated_at: float = 0.0
     runs: dict[str, Run] = field(default_factory=dict, repr=False)
     counts: dict[RunStatus, int] = field(default_factory=lambda: dict.fromkeys(RunStatus, 0))
+    samples: int = 0
     running: dict[str, float] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     recent_failures: deque[LastFailure] = field(default_factory=lambda: deque(maxlen=RECENT_FAILURES))
@@ -71,8 +73,24 @@ class JournalState:
         """Return the one copy of an equal tuple that is kept, for tuples that many runs have."""
         return self.shared.setdefault(value, value)
 
-    def move(self, run: Run, status: RunStatus) -> None:
-        """Put a run to another status."""
+    @property
+    def total(self) -> int:
+        """Number of runs, also where `runs` is sparse."""
+        return sum(self.counts.values())
+
+    def move(self, run: Run, status: RunStatus, samples: int | None = None) -> None:
+        """Put a run to another status.
+
+        Args:
+            run: The run.
+            status: Where it stands now.
+            samples: Samples that it has yielded, or None to keep their number.
+        """
+        if run.status in ADMITTED:
+            self.samples -= run.samples
+        run.samples = run.samples if samples is None else samples
+        if status in ADMITTED:
+            self.samples += run.samples
         self.counts[run.status] -= 1
         self.counts[status] += 1
         run.status = status

@@ -108,7 +108,7 @@ class Follower:
     """The journal's state, kept up to date by reading only what is new.
 
     Attributes:
-        loaded: The journal; its state changes in place, or is replaced when events were missed.
+        loaded: The journal, with a sparse state; it changes in place, or is replaced when events were missed.
     """
 
     def __init__(self, workdir: Path) -> None:
@@ -163,7 +163,7 @@ def watch(workdir: Path, every_s: float = 1.0) -> Iterator[Status]:
 
 def _load(workdir: Path) -> Loaded:
     """Read the journal of a working directory."""
-    loaded = read_state(Workspace(workdir).journal)
+    loaded = read_state(Workspace(workdir).journal, sparse=True)
     if loaded is None:
         raise ConfigError(
             f"There is no campaign in {workdir}: it has no journal. Name the folder that was given as --workdir, or "
@@ -194,8 +194,8 @@ def _status(workdir: Path, loaded: Loaded) -> Status:
         stage=_stage(state),
         stages=_stages(state),
         runs={status.value: state.counts[status] for status in RunStatus},
-        total=len(state.runs),
-        samples=sum(run.samples for run in state.with_status(RunStatus.DONE, RunStatus.PACKED)),
+        total=state.total,
+        samples=state.samples,
         shards=len(state.shards),
         executions=dict(state.ended),
         failures=dict(sorted(state.failures.items(), key=lambda item: -item[1])),

@@ -9,6 +9,7 @@ from typing import Any
 from surrogate.core.outcome import Failure, FailureKind, Success
 from workflows import journal_codec, journal_events
 from workflows.journal import JournalState, Run
+from workflows.journal_records import ADMITTED
 
 
 def run_id(number: int) -> str:
@@ -70,6 +71,8 @@ def packed(*numbers: int, shard: str = "0123456789abcdef") -> dict[str, Any]:
 def plain(state: JournalState) -> list[Any]:
     """Return everything that a state holds, comparable."""
     head, shards, *_ = journal_codec.encode(state)
+    assert state.samples == sum(run.samples for run in state.with_status(*ADMITTED))
+    assert state.counts == {one: len(list(state.with_status(one))) for one in state.counts}
     runs = [[getattr(run, name) for name in Run.__slots__] for run in state.runs.values()]
     return json.loads(json.dumps([head, shards, runs, state.counts]))  # type: ignore[no-any-return]
 
@@ -81,3 +84,9 @@ def reduced(*events: dict[str, Any]) -> JournalState:
         journal_events.check(state, event)
         journal_events.apply(state, event, 1000.0 + number)
     return state
+
+
+def summary(state: JournalState) -> list[Any]:
+    """Return what a sparse state holds, too."""
+    head, shards, *_ = journal_codec.encode(state)
+    return json.loads(json.dumps([head, shards, state.counts, state.total]))  # type: ignore[no-any-return]

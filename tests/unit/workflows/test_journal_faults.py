@@ -424,7 +424,7 @@ def test_a_journal_that_cannot_be_read_is_a_sentence(
         journal.append(planned(0))
     monkeypatch.setattr(journal_reader, "_BETWEEN_LOOKS_S", 0.0)
 
-    def refuse(_: Path) -> None:
+    def refuse(_: Path, *, sparse: bool) -> None:
         raise OSError(errno.ESTALE, "Stale file handle")
 
     monkeypatch.setattr(journal_reader, "load", refuse)
@@ -447,8 +447,8 @@ def test_what_is_appended_while_a_reader_reads_is_not_mistaken_for_damage(
     path.write_bytes(content[: second + 20])
     decode = journal_reader.journal_codec.decode
 
-    def late(blocks: Iterator[dict[str, object]]) -> JournalState:
-        state = decode(blocks)
+    def late(blocks: Iterator[dict[str, object]], sparse: bool) -> JournalState:
+        state = decode(blocks, sparse)
         path.write_bytes(content)
         return state
 

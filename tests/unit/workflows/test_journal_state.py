@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surrogate.core.outcome import Budget, Failure, FailureKind, Success, outcome_from_json
-from tests.support.journalled import failed, finished, opened, packed, plain, planned, reduced, run_id, started
+from tests.support.journalled import failed, finished, opened, packed, plain, planned, reduced, run_id, started, summary
 from workflows import journal_codec, journal_events
 from workflows.journal import JournalState, RunStatus
 
@@ -87,6 +87,25 @@ def test_a_snapshot_holds_everything_at_every_moment() -> None:
         assert copy.counts == state.counts
 
 
+def test_a_sparse_state_is_right_in_all_but_its_runs_and_stays_so() -> None:
+    events = everything()
+    for count in range(len(events) + 1):
+        blocks = [json.loads(json.dumps(block)) for block in journal_codec.encode(reduced(*events[:count]))]
+        slim = [
+            block
+            for block in blocks
+            if not json.dumps(block, separators=(",", ":")).encode().startswith(journal_codec.REST)
+        ]
+        assert len(slim) < len(blocks) or count < 2
+        state = journal_codec.decode(iter(slim), sparse=True)
+        whole = reduced(*events[:count])
+        assert summary(state) == summary(whole)
+        for number, event in enumerate(events[count:], count):
+            journal_events.apply(state, event, 1000.0 + number)
+            journal_events.apply(whole, event, 1000.0 + number)
+            assert summary(state) == summary(whole)
+
+
 def test_a_snapshot_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_codec, "RUNS_PER_BLOCK", 3)
     state = reduced(*everything())
@@ -130,6 +149,21 @@ def test_failures_are_charged_to_three_budgets_and_remedies_add_up() -> None:
     assert run.remedies == ("slower", "finer")
     assert run.attempts == 4
     assert plain(again(state)) == plain(state)
+
+
+def test_samples_are_counted_while_their_run_is_admitted() -> None:
+    state = reduced(planned(0, 1), {**finished(0), "samples": 5}, {**finished(1), "samples": 7})
+    assert state.samples == 12
+    for event, samples in (
+        (packed(0), 12),
+        ({**finished(1), "samples": 8}, 13),
+        ({"event": "run.quarantined", "run_id": run_id(1), "reason": "x"}, 5),
+        ({"event": "run.requeued", "run_id": run_id(0), "reason": "x"}, 0),
+        (started(0), 0),
+        ({**finished(0), "samples": 2}, 2),
+    ):
+        journal_events.apply(state, event, 1.0)
+        assert state.samples == samples
 
 
 def test_planning_again_changes_nothing_and_a_packed_run_stays_packed() -> None:

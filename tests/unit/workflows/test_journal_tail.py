@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from surrogate.core.lock import Lease
-from tests.support.journalled import finished, opened, plain, planned, run_id, started
+from tests.support.journalled import finished, opened, plain, planned, run_id, started, summary
 from workflows import journal_events
 from workflows.journal import SKIPPED, Journal, Position, read_state, tail
 from workflows.journal_format import FileName
@@ -124,7 +124,7 @@ def test_followers_see_every_event_once_and_in_order_while_files_change(tmp_path
                 follower.refresh()
                 if last:
                     break
-            results.append(plain(follower.loaded.state))
+            results.append(summary(follower.loaded.state))
 
         followers = [threading.Thread(target=follow) for _ in range(3)]
         for thread in followers:
@@ -139,7 +139,7 @@ def test_followers_see_every_event_once_and_in_order_while_files_change(tmp_path
         for thread in followers:
             thread.join()
         assert journal.position.name.generation > 3
-        assert results == [plain(journal.state)] * 3
+        assert results == [summary(journal.state)] * 3
 
 
 def test_what_was_tailed_adds_up_to_the_state(folder: Path, lease: Lease) -> None:
