@@ -111,11 +111,15 @@ def render(
         draw(figure)
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(buffer, format="svg", metadata=nothing, dpi=160)
-    return Picture(title, caption, Markup(_inline(buffer.getvalue(), name, alt)))  # noqa: S704 - our own SVG
+    return Picture(title, caption, Markup(_inline(buffer.getvalue(), name, alt, size[0])))  # noqa: S704 - our own SVG
 
 
-def _inline(text: str, name: str, alt: str) -> str:
-    """Return an SVG document as a fragment of the page."""
+_PIXELS = 119.5
+"""Pixels of the page that an inch of a figure takes at most, so that text has one size in all figures."""
+
+
+def _inline(text: str, name: str, alt: str, width: float) -> str:
+    """Return an SVG document, `width` inches wide, as a fragment of the page."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
@@ -132,7 +136,7 @@ def _inline(text: str, name: str, alt: str) -> str:
     box = re.search(r'viewBox="([^"]+)"', opening[0])
     view = box[1] if box is not None else "0 0 1 1"
     head = (
-        f'<svg viewBox="{view}" role="img" aria-label="{escape(alt)}" '
+        f'<svg viewBox="{view}" role="img" aria-label="{escape(alt)}" style="max-width:{width * _PIXELS:.0f}px" '
         'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
     return head + text[opening.end() :]
