@@ -1,4 +1,4 @@
-"""A driver that is killed or interrupted costs nothing: resume finishes, nothing runs twice, the dataset is the same."""
+"""A killed or interrupted driver costs nothing: resume finishes, nothing runs twice, the dataset is the same."""
 
 from __future__ import annotations
 
