@@ -1,10 +1,10 @@
 """Campaign files: one strict model, read with sentences, kept with the campaign's data."""
 
+from surrogate.core.tables import validated_table
 from workflows.config.campaign import SCHEMA_VERSION, CampaignConfig
 from workflows.config.identity import check_same_campaign, identity_of, identity_parts
 from workflows.config.keep import save_campaign
 from workflows.config.load import builtin_campaigns, campaign_json_schema, load_campaign, parse_campaign
-from workflows.config.sentences import validated_table
 
 __all__ = [
     "SCHEMA_VERSION",

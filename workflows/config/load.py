@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from surrogate.core.errors import ConfigError, nearest
+from surrogate.core.tables import validated_table
 from workflows.config.campaign import SCHEMA_VERSION, CampaignConfig, Origin
 from workflows.config.keep import KEPT_FILES
-from workflows.config.sentences import validated_table
 
 DEEPEST = 40
 """Tables and lists inside one another that a campaign file may have."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from surrogate.core.errors import SurrogateError
+from surrogate.core.tables import shown
 
 
 class Section(BaseModel):
@@ -103,18 +104,6 @@ Name = Annotated[str, AfterValidator(_name)]
 
 FileName = Annotated[str, AfterValidator(_file_name)]
 """The path of a file; relative ones are taken from the campaign file's folder."""
-
-
-def shown(value: Any, longest: int = 60) -> str:
-    """Return a value of a TOML file as a sentence shows it, cut when it is long."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list | tuple):
-        return "a list"
-    text = repr(value)
-    return text if len(text) <= longest else f"{text[: longest - 2]} …"
 
 
 def clause(error: SurrogateError) -> ValueError:

@@ -8,11 +8,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from site_configs.resources import ResourceRequest
 from surrogate.core.errors import ResourceError, SplitError, UnitError
+from surrogate.core.tables import shown
 from surrogate.core.units import check_unit
 from surrogate.data.split import SplitConfig
 from surrogate.design.parameters import ScaleName
 from workflows.budgets import Budgets
-from workflows.config.parts import Count, FileName, Memory, Points, Seconds, Section, Tally, Text, clause, shown
+from workflows.config.parts import Count, FileName, Memory, Points, Seconds, Section, Tally, Text, clause
 
 
 class SimulatorSection(Section):

@@ -1,4 +1,4 @@
-"""What pydantic finds in a table of a file, told as one sentence that names file, key, what was expected and found."""
+"""Tables of TOML files held against strict models: a mistake is one sentence with key, what was expected and found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from surrogate.core.errors import ConfigError, nearest
-from workflows.config.parts import shown
 
 ModelType = TypeVar("ModelType", bound=BaseModel)
 
@@ -36,6 +35,18 @@ _EXPECTED = {
 }
 
 
+def shown(value: Any, longest: int = 60) -> str:
+    """Return a value of a TOML file as a sentence shows it, cut when it is long."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 2]} …"
+
+
 def config_error(error: ValidationError, model: type[BaseModel], file: str, section: Sequence[str] = ()) -> ConfigError:
     """Return what pydantic found as one sentence on the first mistake and the number of further ones.
 
@@ -44,7 +55,7 @@ def config_error(error: ValidationError, model: type[BaseModel], file: str, sect
     Args:
         error: What pydantic raised.
         model: The model that was validated.
-        file: Name of the file.
+        file: Name of the file; empty when whoever catches the error names it.
         section: Keys that lead to the table which was validated.
     """
     mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
@@ -66,7 +77,7 @@ def validated_table(
     Args:
         model: Strict pydantic model.
         table: Text, numbers, truth values, lists and tables, as TOML gives them.
-        file: Name of the file, for the sentence.
+        file: Name of the file, for the sentence; empty when whoever catches the error names it.
         section: Keys that lead to the table.
 
     Raises:
@@ -83,7 +94,7 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel], file: str, section:
     place = mistake["loc"]
     key = _key((*section, *place))
     kind, context = mistake["type"], mistake.get("ctx", {})
-    start = f"In {file}, '{key}'" if key else f"In {file}, the file"
+    start = (f"In {file}, " if file else "") + (f"'{key}'" if key else "the file" if file else "the table")
     if kind == "extra_forbidden":
         known = _known_keys(model, place[:-1])
         table = _key((*section, *place[:-1]))
