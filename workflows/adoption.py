@@ -20,6 +20,8 @@ from surrogate.data.sealed import open_sealed
 from surrogate.data.writer import Packed
 
 _LOOK_S = 0.05
+HANDOVER_S = 1.0
+"""Seconds within which a run that was handed to a worker has its lock."""
 
 
 def run_folder(workdir: Path, run_id: str) -> Path:
@@ -62,24 +64,30 @@ def worked_on(workdir: Path, run_ids: Iterable[str] | None = None) -> Iterator[s
             yield run_id
 
 
-def wait_for_workers(workdir: Path, run_ids: Iterable[str] | None, wait_s: float) -> tuple[set[str], set[str]]:
+def wait_for_workers(
+    workdir: Path, run_ids: Iterable[str] | None, wait_s: float, at_least_s: float = 0.0
+) -> tuple[set[str], set[str]]:
     """Wait until nobody executes any of these runs.
 
     Args:
         workdir: Working directory of the campaign.
         run_ids: The runs; all that have a lock when None.
         wait_s: The longest time to wait.
+        at_least_s: The shortest time to look: a run that was just handed to a worker has no lock yet.
 
     Returns:
-        The runs that were being executed at first, and those that still are.
+        The runs that were seen to be executed, and those that still are.
     """
-    deadline = time.monotonic() + wait_s
-    first = set(worked_on(workdir, run_ids))
-    waiting = set(first)
-    while waiting and time.monotonic() < deadline:
+    begin = time.monotonic()
+    seen: set[str] = set()
+    candidates = None if run_ids is None else list(run_ids)
+    while True:
+        waiting = set(worked_on(workdir, candidates))
+        seen |= waiting
+        elapsed = time.monotonic() - begin
+        if elapsed >= wait_s or (not waiting and elapsed >= at_least_s):
+            return seen, waiting
         time.sleep(_LOOK_S)
-        waiting = set(worked_on(workdir, waiting))
-    return first, waiting
 
 
 def read_receipt(workdir: Path, run_id: str) -> Outcome | None:

@@ -182,7 +182,7 @@ class Dispatcher:
             elif outcome is not None:
                 taken.append((run, outcome))
         if not taken:
-            self._intake.lose(sentence)
+            self._intake.lose(sentence, executions=0)
         self._add(self._intake.take(taken))
 
 

@@ -180,20 +180,21 @@ class Intake:
         self._close(failure, ruling)
         return []
 
-    def lose(self, sentence: str) -> None:
-        """Count one more loss without a result between.
+    def lose(self, sentence: str, executions: int = 1) -> None:
+        """Note a loss; many of them without a result between end the ensemble.
 
         Args:
             sentence: What was lost.
+            executions: How many executions went with it.
 
         Raises:
             SiteError: If there were too many.
         """
-        self._count(losses=1)
+        self._count(losses=executions)
         self._losses_in_a_row += 1
         if self._losses_in_a_row > self._storm:
             raise SiteError(
-                f"The site lost {self._losses_in_a_row} executions, one after the other, with no result between them; "
+                f"The site failed {self._losses_in_a_row} times, one after the other, with no result between; "
                 f"the ensemble stops here. The last one: {sentence} Mend that, then resume; nothing was charged."
             )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from surrogate.core.process import CAMPAIGN_VARIABLE, find_tagged, kill_tree, start_time, sweep_shared_memory
 from surrogate.core.proctable import process_table
-from workflows.adoption import wait_for_workers
+from workflows.adoption import HANDOVER_S, wait_for_workers
 from workflows.session import scratch_prefix
 
 _INTERCHANGE = "site_configs.interchange"
@@ -63,7 +63,7 @@ def settle(
     for pid in processes:
         if _INTERCHANGE in _command(pid):
             kill_tree(pid, grace_s=0.5)
-    first, last = wait_for_workers(workdir, run_ids, wait_s) if processes else (set(), set())
+    first, last = wait_for_workers(workdir, run_ids, wait_s, HANDOVER_S) if processes else (set(), set())
     killed = _end(campaign)
     for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(campaign)}*"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -22,7 +22,7 @@ from site_configs.site import RoleName, Site, workers_that_fit
 from surrogate.core.errors import SiteError
 from surrogate.core.process import CAMPAIGN_VARIABLE, kill_tagged
 from surrogate.core.schema import Schema
-from workflows.adoption import wait_for_workers
+from workflows.adoption import HANDOVER_S, wait_for_workers
 
 if TYPE_CHECKING:
     from parsl.dataflow.dflow import DataFlowKernel
@@ -70,7 +70,7 @@ class Session:
             SiteError: If the site's launcher is missing.
         """
         self.workers = workers_that_fit(site, resources, role)
-        self.launcher: Launcher = site.find_launcher()
+        self.launcher: Launcher = site.find_launcher(role)
         self.workdir = workdir.resolve()
         self.campaign = campaign
         self._site = site
@@ -174,7 +174,7 @@ class Session:
             wait_s: The longest time.
             run_ids: Runs that may be in execution.
         """
-        wait_for_workers(self.workdir, run_ids, wait_s)
+        wait_for_workers(self.workdir, run_ids, wait_s, HANDOVER_S)
         self.close()
 
     def close(self) -> None:

@@ -113,7 +113,7 @@ def test_a_storm_ends_the_ensemble_in_a_sentence(tmp_path):
     run = books.plan()[0]
     for attempt in range(1, 4):
         books.intake.take([(run, leave_failure(tmp_path, run.request, FailureKind.LAUNCHER, attempt))])
-    with pytest.raises(SiteError, match=r"lost 4 executions, one after the other.*It ended with launcher\."):
+    with pytest.raises(SiteError, match=r"failed 4 times, one after the other.*It ended with launcher\."):
         books.intake.take([(run, leave_failure(tmp_path, run.request, FailureKind.LAUNCHER, 4))])
 
 
