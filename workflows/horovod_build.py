@@ -37,11 +37,17 @@ def make_plan(*, nccl: bool = False) -> BuildPlan:
 
     Raises:
         MissingExtraError: If TensorFlow is not installed.
-        SiteError: If there is no MPI or no NCCL.
+        SiteError: If there is no MPI, or for NCCL no NCCL or no TensorFlow with GPUs.
     """
     version = next((found for name in TENSORFLOWS if (found := installed_version(name))), None)
     if version is None or find_spec("tensorflow") is None:
         raise MissingExtraError("Horovod is built against TensorFlow; building it", "train")
+    if nccl and installed_version("tensorflow-cpu"):
+        # It would compile and link, and miss TensorFlow's GPU functors when it is loaded.
+        raise SiteError(
+            "A build with NCCL was asked for, and this environment has tensorflow-cpu. Use an environment with "
+            f"tensorflow=={version} in its place."
+        )
     nccl_version = next((f"{found}.{name[-4:]}" for name in NCCLS if (found := installed_version(name))), None)
     if nccl and nccl_version is None:
         raise SiteError(

@@ -144,6 +144,28 @@ def test_without_tensorflow_there_is_nothing_to_build(monkeypatch):
         make_plan()
 
 
+@pytest.mark.train
+@pytest.mark.parametrize(
+    ("installed", "sentence"),
+    [
+        ({"tensorflow-cpu": "2.21.0", "nvidia-nccl-cu13": "2.32.3"}, "tensorflow==2.21.0 in its place"),
+        ({"tensorflow": "2.21.0"}, "pip install nvidia-nccl-cu13 or nvidia-nccl-cu12"),
+    ],
+)
+def test_nccl_needs_gpus_on_both_sides(monkeypatch, installed, sentence):
+    monkeypatch.setattr(horovod_build, "installed_version", installed.get)
+    with pytest.raises(SiteError, match=sentence):
+        make_plan(nccl=True)
+
+
+@pytest.mark.train
+def test_a_plan_with_nccl(monkeypatch):
+    installed = {"tensorflow": "2.21.0", "nvidia-nccl-cu13": "2.32.3"}
+    monkeypatch.setattr(horovod_build, "installed_version", installed.get)
+    monkeypatch.setattr(horovod_build, "find_mpi", lambda: MPICH)
+    assert make_plan(nccl=True).version.endswith(".tf2.21.0.mpich5.0.2.nccl2.32.3.cu13")
+
+
 def test_main_ends_in_a_sentence(monkeypatch, capsys):
     def refuse(*_):
         raise SiteError("There is no compiler.")
