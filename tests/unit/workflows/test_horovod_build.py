@@ -162,7 +162,7 @@ def test_nccl_needs_gpus_on_both_sides(monkeypatch, installed, sentence):
 def test_a_plan_with_nccl(monkeypatch):
     installed = {"tensorflow": "2.21.0", "nvidia-nccl-cu13": "2.32.3"}
     monkeypatch.setattr(horovod_build, "installed_version", installed.get)
-    monkeypatch.setattr(horovod_build, "find_mpi", lambda: MPICH)
+    monkeypatch.setattr(horovod_build, "find_mpi", lambda: PLAN.mpi)
     assert make_plan(nccl=True).version.endswith(".tf2.21.0.mpich5.0.2.nccl2.32.3.cu13")
 
 
