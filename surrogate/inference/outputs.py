@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from surrogate.core.errors import DataError
 from surrogate.core.files import atomic_path
-from surrogate.core.schema import Column, Ragged, Schema, Values
+from surrogate.core.schema import RAGGED, Column, Ragged, Schema, Values
 from surrogate.models.protocols import Prediction
 from surrogate.models.values import count_samples
 
@@ -91,6 +91,17 @@ def check_table(schema: Schema) -> None:
         raise DataError(f"The table would have {width} columns, and spreadsheets open {WIDEST}. Write a .h5 file.")
 
 
+def predicted_columns(schema: Schema, prediction: Prediction) -> tuple[Column, ...]:
+    """Return the columns of a prediction: outputs of the schema first, then what a family adds, such as probabilities."""
+    known = [column for column in schema.outputs if column.name in prediction.mean]
+    names = {column.name for column in known}
+    for name, values in prediction.mean.items():
+        if name not in names:
+            shape = (RAGGED, *values.data.shape[1:]) if isinstance(values, Ragged) else np.shape(values)[1:]
+            known.append(Column(name, "output", shape=shape))
+    return tuple(known)
+
+
 def column_names(column: Column, part: str = "") -> list[str]:
     """Return the table's column names for one quantity, such as `S[0,12]_std [m]`.
 
@@ -121,7 +132,7 @@ class _TableWriter:
     def append(self, inputs: Mapping[str, Values], prediction: Prediction) -> None:
         """Write the rows of one batch, below the header."""
         if self._outputs is None:
-            self._outputs = tuple(column for column in self._schema.outputs if column.name in prediction.mean)
+            self._outputs = predicted_columns(self._schema, prediction)
             header = [name for column in self._schema.inputs for name in column_names(column)]
             for column in self._outputs:
                 header += [name for part in PARTS for name in column_names(column, part)]
@@ -136,6 +147,8 @@ class _TableWriter:
 
 def _block(values: Values) -> list[list[Any]]:
     """Return a fixed-shape column as N lists of Python values."""
+    if isinstance(values, Ragged):
+        raise DataError("An output differs in length from row to row, which a .csv cannot hold. Write a .h5 file.")
     array = np.asarray(values)
     return array.reshape(len(array), int(np.prod(array.shape[1:], dtype=np.int64))).tolist()
 
@@ -160,7 +173,7 @@ class _Hdf5Writer:
         """Write the rows of one batch."""
         for column in self._schema.inputs:
             self._extend(f"inputs/{column.name}", inputs[column.name], column)
-        for column in (column for column in self._schema.outputs if column.name in prediction.mean):
+        for column in predicted_columns(self._schema, prediction):
             for part in PARTS:
                 self._extend(f"{part}/{column.name}", getattr(prediction, part)[column.name], column)
         self._grow("in_domain", prediction.in_domain, {}, None)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from surrogate.core.errors import IntegrityError
 from surrogate.core.files import read_json
-from surrogate.core.schema import Ragged, Schema, Values
+from surrogate.core.schema import RAGGED, Ragged, Schema, Values
 from surrogate.design.space import InputSpace
 from surrogate.inference.artifact import Artifact, open_artifact
 from surrogate.inference.domain import in_domain
@@ -22,7 +22,10 @@ from surrogate.models.protocols import Family, Forward, Prediction, Transforms
 from surrogate.models.values import count_samples, cut, flat, join, sample_means
 
 BATCH_ROWS = 4096
-"""Rows that are predicted at once, unless the caller says otherwise."""
+"""Most rows that are predicted at once, unless the caller says otherwise."""
+
+BATCH_ELEMENTS = 2_000_000
+"""Most output numbers of a member that are predicted at once: fields of many cells go in smaller batches."""
 
 
 class Predictor:
@@ -96,14 +99,23 @@ class Predictor:
         """Number of members of the ensemble."""
         return len(self._forwards)
 
+    @property
+    def batch_rows(self) -> int:
+        """Rows that are worked on at once; fewer where the outputs of one are many."""
+        width = sum(
+            int(np.prod([256 if length == RAGGED else length for length in column.shape], dtype=np.int64))
+            for column in self.schema.outputs
+        )
+        return int(min(BATCH_ROWS, max(1, BATCH_ELEMENTS // max(width, 1))))
+
     def predict(
-        self, inputs: Mapping[str, ArrayLike | Ragged], *, batch_rows: int = BATCH_ROWS, keep_members: bool = False
+        self, inputs: Mapping[str, ArrayLike | Ragged], *, batch_rows: int | None = None, keep_members: bool = False
     ) -> Prediction:
         """Answer N points; beside the answer no more than `batch_rows` rows are worked on at once.
 
         Args:
             inputs: Input name → `[N, *shape]`, `[*shape]` for one point, or Ragged; in the declared units.
-            batch_rows: Rows at once, at least 1.
+            batch_rows: Rows at once, at least 1; None fits them to the size of the outputs.
             keep_members: Keep each member's outputs, too.
 
         Returns:
@@ -116,7 +128,7 @@ class Predictor:
         """
         checked = check_inputs(self.schema, inputs)
         count = count_samples(checked)
-        step = max(1, int(batch_rows))
+        step = self.batch_rows if batch_rows is None else max(1, int(batch_rows))
         starts = range(0, count, step) if count else range(1)
         return join_predictions(
             [self._answer(cut(checked, start, min(start + step, count)), keep_members) for start in starts]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def boxed(space: InputSpace | None) -> bool:
     return space is not None and space.dimensions > 0 and all(column.shape == () for column in space.columns)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Domain:
     """The part of an input space that training has seen.
 
@@ -90,6 +91,10 @@ class Domain:
         distances = np.asarray(cKDTree(points).query(points, k=2)[0], dtype=np.float64)
         return cls(points, float(np.quantile(distances[:, 1], QUANTILE)))
 
+    @cached_property
+    def _tree(self) -> cKDTree[None]:
+        return cKDTree(self.points)
+
     def distances(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distance of N points `[N, d]` of the unit cube to their nearest training point, `[N]`.
 
@@ -98,7 +103,7 @@ class Domain:
         result = np.full(len(unit), np.inf)
         finite = np.isfinite(unit).all(axis=1)
         if finite.any() and len(self.points):
-            result[finite] = cKDTree(self.points).query(unit[finite])[0]
+            result[finite] = self._tree.query(unit[finite])[0]
         return result
 
     def contains(self, unit: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -110,3 +110,15 @@ def test_a_writer_that_fails_leaves_the_old_file(predictor: Predictor, tmp_path:
         write_and_fail()
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_family_adds_is_written_too(tmp_path: Path):
+    schema = Schema((Column("x", "input"), Column("word", "output", dtype="str")))
+    share = {"word_probability": np.array([[0.2, 0.8], [0.6, 0.4]])}
+    answer = Prediction(share, share, share, share, np.ones(2, bool))
+    write_prediction(tmp_path / "out.csv", schema, {"x": np.zeros(2)}, answer)
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert header.startswith("x,word_probability[0],word_probability[1],word_probability[0]_std")
+    write_prediction(tmp_path / "out.h5", schema, {"x": np.zeros(2)}, answer)
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["mean/word_probability"].shape == (2, 2)

@@ -40,6 +40,16 @@ def test_batches_change_nothing(predictor: Predictor, rows: int):
     assert np.array_equal(whole.in_domain, parts.in_domain)
 
 
+def test_wide_outputs_go_in_smaller_batches(predictor: Predictor, monkeypatch: pytest.MonkeyPatch):
+    from surrogate.inference import predictor as module
+
+    assert predictor.batch_rows == 4096
+    monkeypatch.setattr(module, "BATCH_ELEMENTS", 970)
+    assert predictor.batch_rows == 10
+    monkeypatch.setattr(module, "BATCH_ELEMENTS", 1)
+    assert predictor.batch_rows == 1
+
+
 def test_one_point_may_be_given_as_numbers(predictor: Predictor):
     answer = predictor.predict({"speed": 1.0, "width": 1.0})
     assert answer.mean["height"].shape == (1, 4, 24)
