@@ -16,7 +16,7 @@ OPENMPI_STAMP := .venv-openmpi/.stamp-$(STATE)
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help demo test test-fast check format setup setup-openmpi build-horovod lock ci-deps clean
+.PHONY: help demo test test-fast check format setup setup-openmpi build-horovod lock ci-deps clean slurm-up slurm-down
 
 help: ## List the targets.
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,15 @@ $(OPENMPI_STAMP):
 
 build-horovod: $(STAMP) ## Build Horovod for this environment, or take it from the cache, and install it.
 	$(BIN)/python -m workflows.horovod_build
+
+# A SLURM of four nodes on this machine, for site slurm-local.
+SLURM_DIR ?= /tmp/surrogate-slurm-$(shell id -u)
+
+slurm-up: $(STAMP) ## Start a SLURM of four nodes on this machine; prints what to export.
+	@$(BIN)/python -m tests.support.slurm up $(SLURM_DIR)
+
+slurm-down: $(STAMP) ## Stop it, with all its jobs.
+	@$(BIN)/python -m tests.support.slurm down $(SLURM_DIR)
 
 bench-%: $(STAMP) ## Run tests/benchmarks/bench_NAME.py.
 	@$(BIN)/python tests/benchmarks/bench_$(subst -,_,$*).py
