@@ -92,7 +92,7 @@ def check_table(schema: Schema) -> None:
 
 
 def predicted_columns(schema: Schema, prediction: Prediction) -> tuple[Column, ...]:
-    """Return the columns of a prediction: outputs of the schema first, then what a family adds, such as probabilities."""
+    """Return the columns of a prediction: outputs of the schema, then what a family adds, such as probabilities."""
     known = [column for column in schema.outputs if column.name in prediction.mean]
     names = {column.name for column in known}
     for name, values in prediction.mean.items():
