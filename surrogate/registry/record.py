@@ -153,7 +153,10 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"The file {path} was written by a newer version of this program (layout {record['format']}, and this one "
             f"reads {FORMAT}). Use that version."
         )
-    found = version_of(record)
+    try:
+        found = version_of(record)
+    except (TypeError, ValueError) as error:
+        raise IntegrityError(f"The file {path} is damaged: {error} {way_out}") from error
     if found != folder.name:
         raise IntegrityError(
             f"The file {path} is damaged or was altered: its content belongs to version {found}. {way_out}"

@@ -207,8 +207,15 @@ class Registry(RegistryReader):
     def _lock(self, campaign: str) -> Iterator[None]:
         """Hold the campaign's part of the registry; others wait."""
         folder = self._campaign(campaign)
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / ".lock").open("a") as handle:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = (folder / ".lock").open("a")
+        except OSError as error:
+            raise ConfigError(
+                f"The registry {self.root} cannot be written ({error.strerror}). Ask its owner for leave, or name "
+                "another with --registry or SURROGATE_REGISTRY."
+            ) from error
+        with handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
 

@@ -261,6 +261,31 @@ def test_a_damaged_record_is_listed_as_such_and_refused(registry: Registry, arti
         registry.artifact(bad)
 
 
+def test_every_damaged_byte_of_a_record_is_found_or_harmless(registry: Registry, artifacts: list[Path]):
+    version = registry.add(artifacts[0], lineage_of())
+    path = registry.artifact(version).parent / "record.json"
+    path.chmod(0o644)
+    whole, truth = path.read_bytes(), registry.verify(version)
+    for offset in range(0, len(whole), 16):
+        flipped = bytearray(whole)
+        flipped[offset] ^= 0x01
+        for damaged in (bytes(flipped), whole[:offset]):
+            path.write_bytes(damaged)
+            sentence, found = "", truth
+            try:
+                found = registry.verify(version)
+            except IntegrityError as error:
+                sentence = str(error)
+            assert found == truth, offset
+            assert sentence == "" or (str(path) in sentence and "restore" in sentence), sentence
+
+
+def test_a_registry_that_cannot_be_written_is_said(artifacts: list[Path], tmp_path: Path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(ConfigError, match=r"cannot be written.*name another with --registry"):
+        Registry(tmp_path / "file").add(artifacts[0], lineage_of())
+
+
 def test_an_altered_run_list_is_found(registry: Registry, artifacts: list[Path]):
     version = registry.add(artifacts[0], lineage_of())
     runs = registry.artifact(version).parent / "runs.txt"
