@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,7 @@ def atomic_path(target: Path, check: Callable[[Path], None] | None = None, *, du
         OSError: If the disk refuses; `target` is untouched then, and the temporary file is gone.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem[:40]}-", suffix=f".part{target.suffix}", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    temporary.unlink()
+    temporary = target.parent / f".{target.stem[:40]}-{secrets.token_hex(6)}.part{target.suffix}"
     try:
         yield temporary
         if check is not None:
@@ -50,21 +47,11 @@ def atomic_path(target: Path, check: Callable[[Path], None] | None = None, *, du
         if durable:
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
         if durable:
             fsync_directory(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """Return the process's umask without leaving it changed."""
-    with contextlib.suppress(OSError), Path("/proc/self/status").open() as status:
-        for line in status:
-            if line.startswith("Umask:"):
-                return int(line.split()[1], 8)
-    return 0o022
 
 
 def write_bytes(target: Path, content: bytes, *, durable: bool = True) -> None:
