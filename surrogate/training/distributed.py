@@ -9,13 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from surrogate.core.errors import SurrogateError, TrainingError
+from surrogate.training.watchdog import Watchdog
 
+_ABORT_S = 3.0
+_FIRST_WAIT = 4
 _RESTART = (
     "Start it by the environment's own mpiexec or by the site's launcher: programs started by another MPI's "
     "launcher each "
@@ -65,6 +70,10 @@ class Group(Protocol):
         """Return the bytes of rank 0 on every rank; the others give None."""
         ...
 
+    def watched(self, progress: Callable[[], float]) -> contextlib.AbstractContextManager[None]:
+        """Watch a block of collectives in which `progress` must grow; not a collective itself."""
+        ...
+
     def close(self) -> None:
         """Leave the group."""
         ...
@@ -93,6 +102,10 @@ class Single:
         """Return the bytes as they are."""
         return content or b""
 
+    def watched(self, progress: Callable[[], float]) -> contextlib.AbstractContextManager[None]:  # noqa: ARG002
+        """Watch nothing: there is nobody to wait for."""
+        return contextlib.nullcontext()
+
     def close(self) -> None:
         """Do nothing."""
 
@@ -100,9 +113,13 @@ class Single:
 class HorovodGroup:
     """MPI ranks joined by Horovod."""
 
-    def __init__(self, horovod: Any, tensorflow: Any, version: str) -> None:
+    def __init__(
+        self, horovod: Any, tensorflow: Any, version: str, stall_seconds: float, give_up: Callable[[], None]
+    ) -> None:
         """Use `join`, which checks the world's size."""
-        self._horovod, self._tensorflow = horovod, tensorflow
+        self._horovod, self._tensorflow, self._stall_seconds = horovod, tensorflow, stall_seconds
+        # Ranks load libraries and data at different speeds, so that the first to come waits longer for the others.
+        self._watchdog = Watchdog(_FIRST_WAIT * stall_seconds, give_up)
         self.rank = int(horovod.rank())
         self.local_rank = int(horovod.local_rank())
         self.size = int(horovod.size())
@@ -120,30 +137,38 @@ class HorovodGroup:
 
     def broadcast_variables(self, variables: Sequence[Any]) -> None:
         """Give every rank the variables of rank 0."""
-        self._horovod.broadcast_variables(list(variables), root_rank=0)
+        with self._watchdog.section():
+            self._horovod.broadcast_variables(list(variables), root_rank=0)
 
     def sums(self, numbers: Mapping[str, float]) -> dict[str, float]:
         """Return the sum over the ranks of each number, by one allreduce in float64."""
         names = sorted(numbers)
         own = self._tensorflow.constant([float(numbers[name]) for name in names], dtype="float64")
-        total = self._horovod.allreduce(own, op=self._horovod.Sum, name=self._name("sums")).numpy()
+        with self._watchdog.section():
+            total = self._horovod.allreduce(own, op=self._horovod.Sum, name=self._name("sums")).numpy()
         return {name: float(value) for name, value in zip(names, total, strict=True)}
 
     def share_bytes(self, content: bytes | None) -> bytes:
         """Return the bytes of rank 0 on every rank, by two broadcasts: the length, then the bytes."""
         own = np.frombuffer((content or b"") if self.rank == 0 else b"", dtype=np.uint8)
-        length = self._horovod.broadcast(
-            self._tensorflow.constant([len(own)], dtype="int64"), root_rank=0, name=self._name("length")
-        )
-        count = int(length.numpy()[0])
+        length = self._tensorflow.constant([len(own)], dtype="int64")
+        with self._watchdog.section():
+            count = int(self._horovod.broadcast(length, root_rank=0, name=self._name("length")).numpy()[0])
         if count == 0:
             return b""
         sent = self._tensorflow.constant(own if self.rank == 0 else np.zeros(count, dtype=np.uint8))
-        shared = self._horovod.broadcast(sent, root_rank=0, name=self._name("bytes"))
-        return bytes(shared.numpy().tobytes())
+        with self._watchdog.section():
+            shared = self._horovod.broadcast(sent, root_rank=0, name=self._name("bytes")).numpy()
+        return bytes(shared.tobytes())
+
+    def watched(self, progress: Callable[[], float]) -> contextlib.AbstractContextManager[None]:
+        """Watch a block of collectives in which `progress` must grow; from now on patience is `stall_seconds`."""
+        self._watchdog.seconds = self._stall_seconds
+        return self._watchdog.section(progress)
 
     def close(self) -> None:
         """Leave the group."""
+        self._watchdog.close()
         self._horovod.shutdown()
 
 
@@ -159,8 +184,9 @@ def prepare_environment(stall_seconds: int, cores: int) -> None:
         "KERAS_BACKEND": "tensorflow",
         # Milliseconds between two looks at the queue of collectives: the default of 1 would be most of a small step.
         "HOROVOD_CYCLE_TIME": "0.1",
-        "HOROVOD_STALL_CHECK_TIME_SECONDS": str(max(1, stall_seconds // 3)),
-        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": str(stall_seconds),
+        # Behind our own watch, which is closer but does not know what Horovod waits for.
+        "HOROVOD_STALL_CHECK_TIME_SECONDS": str(stall_seconds),
+        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": str(_FIRST_WAIT * stall_seconds),
         "OMP_NUM_THREADS": str(cores),
         "OPENBLAS_NUM_THREADS": str(cores),
     }
@@ -168,11 +194,13 @@ def prepare_environment(stall_seconds: int, cores: int) -> None:
         os.environ.setdefault(name, value)
 
 
-def join(world_size: int) -> Group:
+def join(world_size: int, stall_seconds: float = 45.0, tell: Callable[[str], object] = sys.stderr.write) -> Group:
     """Join the ranks of this training.
 
     Args:
         world_size: Number of ranks that the training was started with.
+        stall_seconds: How long a rank waits for another one that does nothing, before it ends the program.
+        tell: Receives the sentence that is said then.
 
     Raises:
         TrainingError: If the world has another size, or Horovod is needed and not there.
@@ -198,7 +226,33 @@ def join(world_size: int) -> Group:
         raise TrainingError(
             f"The training was planned for {world_size} ranks, and Horovod finds {hvd.size()}. {_RESTART}"
         )
-    return HorovodGroup(hvd, tf, str(horovod.__version__))
+
+    def give_up() -> None:
+        tell(_lost(stall_seconds))
+        _end_all_ranks()
+
+    return HorovodGroup(hvd, tf, str(horovod.__version__), stall_seconds, give_up)
+
+
+def _lost(stall_seconds: float) -> str:
+    """Return the sentence about a rank that does not answer."""
+    return (
+        "Another rank of the training does not answer: it failed, hangs, was killed, or its node or network was lost "
+        f"(ranks wait {stall_seconds:g} seconds for each other, as `stall_seconds` says). Start the training "
+        "again: it goes "
+        "on from its last checkpoint."
+    )
+
+
+def _end_all_ranks() -> None:
+    """End this process, and by MPI the others, from a thread while the main one waits for ever."""
+    if "mpi4py" in sys.modules:
+        from mpi4py import MPI
+
+        # The library may be busy waiting, too; then the launcher ends the others when it misses this one.
+        threading.Thread(target=MPI.COMM_WORLD.Abort, args=(1,), daemon=True).start()
+        time.sleep(_ABORT_S)
+    os._exit(1)
 
 
 @contextlib.contextmanager
@@ -219,11 +273,7 @@ def lost_ranks(stall_seconds: int) -> Iterator[None]:
         # It comes as HorovodInternalError, or as an error of the TensorFlow operation, with the word in its text.
         if "orovod" not in f"{type(error).__name__} {error}":
             raise
-        raise TrainingError(
-            "Another rank of the training does not answer: it failed, was killed, or its node or network was lost "
-            f"(ranks wait {stall_seconds} seconds for each other). Start the training again: it goes on from its last "
-            "checkpoint."
-        ) from error
+        raise TrainingError(_lost(stall_seconds)) from error
 
 
 def _mpi_size() -> int | None:

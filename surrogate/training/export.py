@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,8 @@ def write_onnx(model: keras.Model, path: Path, sample: Rows) -> None:
     Raises:
         TrainingError: If the network has an operation that ONNX does not.
     """
+    import onnx
+
     model({tensor.name: sample[tensor.name] for tensor in model.inputs}, training=False)
     with atomic_path(path) as temporary:
         try:
@@ -63,9 +66,12 @@ def write_onnx(model: keras.Model, path: Path, sample: Rows) -> None:
             with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
                 model.export(str(temporary), format="onnx", verbose=False)
+            # An operation that it does not know is left in the file under its own name.
+            onnx.checker.check_model(str(temporary))
         except Exception as error:  # the exporters below Keras raise many types
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise TrainingError(
-                f"The network cannot be written as ONNX: {error}. Choose another activation or layer, for example "
+                f"The network cannot be written as ONNX: {reason}. Choose another activation or layer, for example "
                 "'silu'."
             ) from error
 
@@ -81,6 +87,8 @@ def onnx_difference(path: Path, forward: Forward, sample: Rows) -> float:
     Raises:
         TrainingError: If they differ by more than 1e-5 of the largest output, or the names of the outputs differ.
     """
+    # The library reports its use to its vendor over the network, unless this is set before it is loaded.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

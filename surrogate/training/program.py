@@ -8,6 +8,7 @@ job cannot be done as asked; 1 other failure, with a sentence on stderr and in `
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import sys
@@ -143,7 +144,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_finished(Path(job.out), job.key()):
             return 0
         distributed.prepare_environment(job.train.stall_seconds, job.train.cores_per_rank)
-        group = distributed.join(job.world_size)
+        group = distributed.join(
+            job.world_size, job.train.stall_seconds, lambda sentence: _tell_failure(failures, sentence)
+        )
         log = ProgressLog(Path(job.out) if group.rank == 0 else None)
         log.write("started", ranks=group.size, members=job.members, job=job.key())
         distributed.use_cores(job.train.cores_per_rank, job.train.gpus_per_rank, group.local_rank)
@@ -152,6 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Drained as drained:
         log.write("drained", sentence=str(drained))
         sys.stderr.write(f"{drained}\n")
+        group.close()
         return Drained.exit_code
     except SurrogateError as error:
         return _failed(failures, str(error), error.exit_code)
@@ -165,13 +169,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _failed(log: ProgressLog, sentence: str, code: int) -> int:
     """Tell a failure and return the exit code."""
+    _tell_failure(log, sentence)
+    return code
+
+
+def _tell_failure(log: ProgressLog, sentence: str) -> None:
+    """Say a failure's sentence on stderr and in the log."""
     sys.stderr.write(f"{sentence}\n")
     sys.stderr.flush()
     try:
         log.write("failed", sentence=sentence)
     except OSError as error:
         sys.stderr.write(f"The progress log cannot be written, either: {error}.\n")
-    return code
 
 
 def leave(code: int) -> None:
@@ -180,13 +189,16 @@ def leave(code: int) -> None:
     Args:
         code: Exit code.
     """
-    # The other ranks may wait for this one in a collective; only a clean stop is agreed on by all.
-    if code not in (0, Drained.exit_code) and "mpi4py" in sys.modules:
+    if code and "mpi4py" in sys.modules:
         from mpi4py import MPI
 
-        if MPI.COMM_WORLD.Get_size() > 1:
-            sys.stderr.flush()
+        sys.stderr.flush()
+        if code != Drained.exit_code and MPI.COMM_WORLD.Get_size() > 1:
+            # The other ranks may wait for this one in a collective.
             MPI.COMM_WORLD.Abort(code)
+        # All ranks agreed on a clean stop, or there is no other; `-m mpi4py` would abort for any status but 0.
+        MPI.Finalize()
+        os._exit(code)
     sys.exit(code)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,8 @@ class Stepper:
             global_clipnorm=config.clip_norm or None,
         )
         self.optimizer.build(model.trainable_variables)
-        self._fresh = [np.asarray(variable.value) for variable in self.optimizer.variables]
+        self._fresh = [np.array(variable.value.numpy()) for variable in self.optimizer.variables]
+        self._warm = False
         self._gradients, self._apply, self._both = self._compiled()
         self._run = self._many(self._group.sum_gradients)
 
@@ -123,7 +125,16 @@ class Stepper:
             rates: `[steps]`, learning rates.
         """
         tf = self._tf
-        return float(self._run(tf.constant(batches.index), tf.constant(batches.weight), tf.constant(rates)))
+        arguments = (tf.constant(batches.index), tf.constant(batches.weight), tf.constant(rates))
+        # Tracing and compiling, in the first call, may take long, and the other ranks do the same.
+        with self._group.watched(self._steps_done) if self._warm else contextlib.nullcontext():
+            total = float(self._run(*arguments))
+        self._warm = True
+        return total
+
+    def _steps_done(self) -> float:
+        """Return a number that grows with every step, whichever thread asks."""
+        return float(self.optimizer.iterations.value.numpy())
 
     def rehearse(self, batches: Batches) -> tuple[float, float]:
         """Measure a step of all ranks together, and the same on this rank alone; the state is as before afterwards.
@@ -160,11 +171,11 @@ class Stepper:
 
     def weights(self) -> list[NDArray[Any]]:
         """Return copies of all variables of the network."""
-        return [np.array(variable.value) for variable in self.model.variables]
+        return [np.array(variable.value.numpy()) for variable in self.model.variables]
 
     def optimizer_state(self) -> list[NDArray[Any]]:
         """Return copies of all variables of the optimiser."""
-        return [np.array(variable.value) for variable in self.optimizer.variables]
+        return [np.array(variable.value.numpy()) for variable in self.optimizer.variables]
 
     def broadcast(self) -> None:
         """Give every rank the variables of rank 0."""

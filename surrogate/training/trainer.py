@@ -109,9 +109,7 @@ class Trainer:
                 self._log.write("note", sentence=f"{sentence} The one before it is used.")
         stored = self._share(content)
         if stored is not None and stored.record["key"] == self._key and stored.record["state"]["member"] == number:
-            self._stepper.set_state(
-                array_list("weights", stored.arrays), array_list("optimizer", stored.arrays)
-            )
+            self._stepper.set_state(array_list("weights", stored.arrays), array_list("optimizer", stored.arrays))
             return state_from_json(stored.record["state"]), array_list("best", stored.arrays)
         self._stepper.reset(self._initial(seed))
         self._stepper.broadcast()
