@@ -119,7 +119,7 @@ def prepare(plan: Plan, root: Path, site: str) -> Workspace:
     """
     workspace = Workspace(root.resolve())
     if workspace.facts_file.is_file():
-        check_same_campaign(facts(workspace)["identity"], plan.identity, root, plan.campaign.where)
+        check_same_campaign(facts(workspace)["identity"], plan.parts, root, plan.campaign.where)
     elif workspace.root.exists() and (not workspace.root.is_dir() or any(workspace.root.iterdir())):
         raise ConfigError(f"{root} exists and is not the working directory of a campaign. Name another --workdir.")
     try:
@@ -127,7 +127,13 @@ def prepare(plan: Plan, root: Path, site: str) -> Workspace:
         save_campaign(plan.campaign, workspace.root)
         write_json(
             workspace.facts_file,
-            {"format": _FACTS_VERSION, "campaign": plan.campaign.name, "identity": plan.identity, "site": site},
+            {
+                "format": _FACTS_VERSION,
+                "campaign": plan.campaign.name,
+                "identity": plan.parts,
+                "site": site,
+                "data": plan.data,
+            },
         )
     except OSError as error:
         raise storage_error(workspace.root, error, "written") from error

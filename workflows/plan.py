@@ -79,6 +79,7 @@ class Plan:
         design: The points.
         runs: The runs, in the order of the design.
         parts: What the campaign's identity is made of (see `workflows.config.identity`).
+        data: What the data are, where they exist already; the working directory keeps it. Else None.
     """
 
     campaign: CampaignConfig
@@ -91,6 +92,7 @@ class Plan:
     design: Design
     runs: tuple[PlannedRun, ...]
     parts: dict[str, Any]
+    data: dict[str, Any] | None = None
 
     @property
     def identity(self) -> str:
@@ -172,8 +174,9 @@ def find_simulator(campaign: CampaignConfig) -> Simulator:
     Raises:
         ConfigError: If there is none of that name, with the nearest one; the sentence names the file.
     """
+    name = campaign.simulation().simulator.name
     try:
-        return catalog.get(campaign.simulator.name)
+        return catalog.get(name)
     except ConfigError as error:
         raise ConfigError(f"In {campaign.where}, 'simulator.name': {error}") from error
 
@@ -192,7 +195,7 @@ def make_plan(campaign: CampaignConfig, simulator: Simulator) -> Plan:
     """
     where = campaign.where
     try:
-        options = simulator.check_options(campaign.simulator.options)
+        options = simulator.check_options(campaign.simulation().simulator.options)
     except ConfigError as error:
         raise ConfigError(f"In {where}, [simulator.options]: {error}") from error
     space = campaign.input_space(simulator.default_space(options))
@@ -223,7 +226,7 @@ def _choose_points(campaign: CampaignConfig, space: InputSpace) -> tuple[Sampler
     """
     try:
         chooser = campaign.sampler()
-        count = campaign.design.runs or chooser.length(space) or 0
+        count = campaign.simulation().design.runs or chooser.length(space) or 0
         if count <= MOST_POINTS:
             return chooser, choose(chooser, space, start=0, count=count, seed=campaign.seed)
     except SpaceError as error:
@@ -246,7 +249,7 @@ def _check_splits(plan: Plan, chooser: Sampler) -> None:
 
 def _enough_runs(plan: Plan, chooser: Sampler) -> int | None:
     """Return the least number of runs whose points fill every split, or None when it is not known."""
-    if plan.campaign.design.sampler != "sobol":
+    if plan.campaign.simulation().design.sampler != "sobol":
         return None
     longest = min(max(8 * plan.design.stop, 256), LONGEST_SEARCH)
     counts = dict.fromkeys(SPLITS, 0)

@@ -64,10 +64,30 @@ def admit(
     except SurrogateError as error:
         kind = FailureKind.OUTPUT_UNREADABLE if path.exists() else FailureKind.OUTPUT_MISSING
         return Admission(False, 0, kind, str(error), ())
+    return judge(run, schema, expected_inputs=expected_inputs, checks=checks)
+
+
+def judge(
+    run: RunFile,
+    schema: Schema,
+    *,
+    expected_inputs: Mapping[str, Any] | None = None,
+    checks: Sequence[PhysicsCheck] = (),
+    first: int = 0,
+) -> Admission:
+    """Judge the content of a run file.
+
+    Args:
+        run: The content.
+        schema: As for `admit`.
+        expected_inputs: As for `admit`.
+        checks: As for `admit`.
+        first: Number by which sentences call the first sample.
+    """
     findings = list(structure(run, schema))
     if not findings:
         asked = expected_inputs or {}
-        findings = [*_values(run, schema, asked), *_inputs(run, schema, asked)]
+        findings = [*_values(run, schema, asked, first), *_inputs(run, schema, asked)]
     if not findings:
         findings = [finding for check in checks for finding in _physics(run, check)]
     if findings:
@@ -81,7 +101,7 @@ def _summary(findings: Sequence[Finding]) -> str:
     return f"{reason} There is more of this sort: {more} further findings." if more > 0 else reason
 
 
-def _values(run: RunFile, schema: Schema, asked: Mapping[str, Any]) -> Iterator[Finding]:
+def _values(run: RunFile, schema: Schema, asked: Mapping[str, Any], first: int) -> Iterator[Finding]:
     """Find numbers that are not finite, or out of the declared bounds.
 
     An input that was asked for is compared with the request instead: a point beyond the space may be asked for.
@@ -92,27 +112,58 @@ def _values(run: RunFile, schema: Schema, asked: Mapping[str, Any]) -> Iterator[
         if data.dtype.kind in "fc":
             bad = ~np.isfinite(data)
             if bad.any():
-                sentence = _bad_value(column, values, bad, "only finite numbers are expected")
+                sentence = _bad_value(column, values, bad, "only finite numbers are expected", first)
                 yield FailureKind.NOT_FINITE, sentence
                 continue
         if data.dtype.kind in "iuf" and column.name not in asked:
-            yield from _bounds(column, values, data)
+            yield from _bounds(column, values, data, first)
 
 
-def _bounds(column: Column, values: Values, data: NDArray[Any]) -> Iterator[Finding]:
-    """Compare with the bounds; a rounding of the last digits of a bound is none of physics' business."""
+def limits(column: Column) -> tuple[float, float]:
+    """Return the bounds of a column, infinite for none; rounding of their last digits is not held against a value."""
     low, high = column.low, column.high
     width = high - low if low is not None and high is not None else abs(low if low is not None else high or 0.0)
     slack = ROUNDING * width
-    if low is not None and (bad := data < low - slack).any():
-        sentence = _bad_value(column, values, bad, f"at least {low:g} is expected")
+    return (-np.inf if low is None else low - slack, np.inf if high is None else high + slack)
+
+
+def unfit_samples(run: RunFile, schema: Schema) -> NDArray[np.bool_]:
+    """Return which samples have a number that is not finite or out of its bounds, `[N]` bool.
+
+    Args:
+        run: Content of a run file whose columns are as declared.
+        schema: The columns with their bounds.
+    """
+    unfit = np.zeros(run.samples, dtype=np.bool_)
+    for column in schema.columns:
+        values = run.columns[column.name]
+        data = values.data if isinstance(values, Ragged) else values
+        if data.dtype.kind not in "iufc":
+            continue
+        bad = ~np.isfinite(data)
+        if data.dtype.kind != "c":
+            low, high = limits(column)
+            bad |= (data < low) | (data > high)
+        rows = bad.reshape(len(bad), -1).any(axis=1) if bad.size else np.zeros(len(bad), dtype=np.bool_)
+        if isinstance(values, Ragged):
+            unfit[np.searchsorted(values.offsets, np.flatnonzero(rows), side="right") - 1] = True
+        else:
+            unfit |= rows
+    return unfit
+
+
+def _bounds(column: Column, values: Values, data: NDArray[Any], first: int) -> Iterator[Finding]:
+    """Compare with the bounds."""
+    least, most = limits(column)
+    if (bad := data < least).any():
+        sentence = _bad_value(column, values, bad, f"at least {column.low:g} is expected", first)
         yield FailureKind.OUT_OF_BOUNDS, sentence
-    if high is not None and (bad := data > high + slack).any():
-        sentence = _bad_value(column, values, bad, f"at most {high:g} is expected")
+    if (bad := data > most).any():
+        sentence = _bad_value(column, values, bad, f"at most {column.high:g} is expected", first)
         yield FailureKind.OUT_OF_BOUNDS, sentence
 
 
-def _bad_value(column: Column, values: Values, bad: NDArray[np.bool_], expected: str) -> str:
+def _bad_value(column: Column, values: Values, bad: NDArray[np.bool_], expected: str, first: int) -> str:
     place = tuple(int(axis) for axis in np.argwhere(bad)[0])
     data = values.data if isinstance(values, Ragged) else values
     value = data[place]
@@ -123,7 +174,7 @@ def _bad_value(column: Column, values: Values, bad: NDArray[np.bool_], expected:
     unit = "" if column.unit == "1" else f" {column.unit}"
     count = int(bad.sum())
     others = f" ({count} such values)" if count > 1 else ""
-    return f"Column '{column.name}' of sample {place[0]} is {value:.6g}{unit}{where}{others}; {expected}."
+    return f"Column '{column.name}' of sample {first + place[0]} is {value:.6g}{unit}{where}{others}; {expected}."
 
 
 def _inputs(run: RunFile, schema: Schema, expected: Mapping[str, Any]) -> Iterator[Finding]:

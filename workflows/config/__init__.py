@@ -2,7 +2,7 @@
 
 from surrogate.core.tables import validated_table
 from workflows.config.campaign import SCHEMA_VERSION, CampaignConfig
-from workflows.config.identity import check_same_campaign, identity_of, identity_parts
+from workflows.config.identity import check_same_campaign, data_parts, identity_of, identity_parts
 from workflows.config.keep import save_campaign
 from workflows.config.load import builtin_campaigns, campaign_json_schema, load_campaign, parse_campaign
 
@@ -12,6 +12,7 @@ __all__ = [
     "builtin_campaigns",
     "campaign_json_schema",
     "check_same_campaign",
+    "data_parts",
     "identity_of",
     "identity_parts",
     "load_campaign",

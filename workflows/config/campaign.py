@@ -1,8 +1,4 @@
-"""The campaign file as one strict model.
-
-Sections that other ways of getting data or of promoting need (data without a simulator, a person's approval) become
-further optional fields of `CampaignConfig`; until then their keys are refused like any other unknown key.
-"""
+"""The campaign file as one strict model: either a simulator and a design, or data that exist already."""
 
 from __future__ import annotations
 
@@ -10,12 +6,14 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
+from surrogate.core.errors import ConfigError
 from surrogate.data.split import SplitConfig
 from surrogate.design.samplers import sampler
 from surrogate.design.space import InputSpace, Sampler
 from surrogate.training.config import TrainConfig
+from workflows.config.data import ApprovalSection, DataSection
 from workflows.config.learning import CardSection, GateSection, ModelSection
 from workflows.config.parts import Name, Section
 from workflows.config.sections import (
@@ -52,8 +50,24 @@ class Origin(NamedTuple):
     kept: Path | None = None
 
 
+class Simulation(NamedTuple):
+    """Where a campaign's data come from, when they are simulated.
+
+    Attributes:
+        simulator: The simulation code that is asked.
+        design: Which points are simulated.
+    """
+
+    simulator: SimulatorSection
+    design: DesignSection
+
+
 class CampaignConfig(Section):
-    """From a simulation to a trusted surrogate, described by one TOML file."""
+    """From a simulation, or from data that exist already, to a trusted surrogate, described by one TOML file."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["simulator", "design"]}, {"required": ["data"]}]}
+    )
 
     schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION)] = Field(
         description=f"Version of the file's layout; {SCHEMA_VERSION} is the newest that this program reads."
@@ -65,20 +79,42 @@ class CampaignConfig(Section):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
         default=1, description="Fixes the design, the splits (unless they have a salt) and the training."
     )
-    simulator: SimulatorSection = Field(description="The simulation code that is asked.")
+    simulator: SimulatorSection | None = Field(default=None, description="The simulation code that is asked.")
     inputs: dict[str, InputSection] = Field(
         default={}, description="The inputs by name; those of the simulator's own space when left out."
     )
-    design: DesignSection = Field(description="Which points are simulated.")
+    design: DesignSection | None = Field(default=None, description="Which points are simulated.")
+    data: DataSection | None = Field(
+        default=None, description="Data that exist already, instead of a simulator and a design."
+    )
     resources: ResourcesSection = Field(default=ResourcesSection(), description="What one run needs of a machine.")
     split: SplitSection = Field(default=SplitSection(), description="How points are divided.")
     failures: FailuresSection = Field(default=FailuresSection(), description="How much may go wrong.")
     model: ModelSection = Field(default=ModelSection(), description="What learns.")
     train: TrainConfig = Field(default=TrainConfig(), description="How it is trained.")
     gate: GateSection = Field(description="What the surrogate must show before it is promoted.")
+    approval: ApprovalSection = Field(
+        default=ApprovalSection(), description="Whether a person must approve of a promotion."
+    )
     card: CardSection = Field(default=CardSection(), description="What only a person can say about the data.")
 
     _origin: Origin = PrivateAttr(default=Origin())
+
+    @model_validator(mode="after")
+    def _check_source(self) -> CampaignConfig:
+        """Refuse a campaign with two sources of data, or with none."""
+        given = [name for name in ("simulator", "design") if getattr(self, name) is not None]
+        if self.data is not None and given:
+            raise ValueError(
+                f"[data] (data that exist already) and [{given[0]}] exclude each other, and both were found; leave one "
+                "of them out"
+            )
+        if self.data is None and len(given) < 2:
+            lacking = "design" if given == ["simulator"] else "simulator"
+            what = str(type(self).model_fields[lacking].description)
+            instead = "; or give [data] for data that exist already" if not given else ""
+            raise ValueError(f"'{lacking}' is missing: {what[0].lower()}{what[1:].removesuffix('.')}{instead}")
+        return self
 
     def read_from(self, origin: Origin) -> CampaignConfig:
         """Return the campaign with the memory of where it was read."""
@@ -113,13 +149,24 @@ class CampaignConfig(Section):
             return kept / kept_name(path)
         return (self.file.parent if self.file else Path.cwd()) / path
 
+    def simulation(self) -> Simulation:
+        """Return the simulator and the design.
+
+        Raises:
+            ConfigError: If the campaign has [data] instead.
+        """
+        if self.simulator is None or self.design is None:
+            raise ConfigError(f"{self.where} has [data] and no simulator, so that there is nothing to simulate.")
+        return Simulation(self.simulator, self.design)
+
     def sampler(self) -> Sampler:
         """Return what chooses the points.
 
         Raises:
+            ConfigError: If the campaign has no design.
             SpaceError: If its options are wrong.
         """
-        design = self.design
+        design = self.simulation().design
         if design.sampler == "table":
             return sampler("table", path=self.resolve(design.path or ""))
         if design.sampler == "grid":
@@ -137,4 +184,4 @@ class CampaignConfig(Section):
         Raises:
             ConfigError: If an input is unknown to the simulator, or a bound, unit, scale or choice is wrong.
         """
-        return merged_space(self.where, self.simulator.name, self.inputs, default)
+        return merged_space(self.where, self.simulation().simulator.name, self.inputs, default)

@@ -3,7 +3,8 @@
 A working directory belongs to one campaign. Its owner may change, and then resume: title, description and intended use;
 `[resources]` and the site; `[failures]`; `[model]`, `[train]` (another training is made); `[gate]` (another verdict is
 made, and it says how often the holdout has been consulted); `[card]`; `split.minimum`; and `design.runs` where a longer
-design continues the shorter one (not in a Latin hypercube without `block`, nor downwards: see `workflows.plan`).
+design continues the shorter one (not in a Latin hypercube without `block`, nor downwards: see `workflows.plan`). Where
+the data exist already, more of them may be ingested at any time, and `[approval]` may change always.
 Everything else would mix data of two designs or move points across the border of the holdout.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 
 from surrogate.core.errors import ConfigError
 from surrogate.core.identity import canonical, digest
+from surrogate.core.schema import Schema
 from surrogate.design.space import InputSpace
 from workflows.config.campaign import CampaignConfig
 
@@ -27,25 +29,54 @@ def identity_parts(campaign: CampaignConfig, space: InputSpace, options: Mapping
         space: Its input space, the simulator's defaults filled in.
         options: The simulator's options that decide results, defaults filled in.
     """
-    design: dict[str, Any] = {"sampler": campaign.design.sampler}
-    if campaign.design.sampler == "grid":
-        design["levels"] = campaign.design.levels
-    if campaign.design.sampler == "latin_hypercube":
-        design["block"] = campaign.design.block or campaign.design.runs
-    inputs = space.to_json()
-    for entry in inputs.get("parameters", ()):
-        entry.pop("description", None)
-    splits = campaign.splits
+    simulator, chosen = campaign.simulation()
+    design: dict[str, Any] = {"sampler": chosen.sampler}
+    if chosen.sampler == "grid":
+        design["levels"] = chosen.levels
+    if chosen.sampler == "latin_hypercube":
+        design["block"] = chosen.block or chosen.runs
     parts: dict[str, Any] = canonical(
         {
-            "simulator": {"name": campaign.simulator.name, "options": dict(options)},
-            "inputs": {entry["name"]: entry for entry in inputs["parameters"]} if "parameters" in inputs else inputs,
+            "simulator": {"name": simulator.name, "options": dict(options)},
+            "inputs": _inputs(space),
             "design": design,
             "seed": campaign.seed,
-            "split": {"salt": splits.salt, "tune": splits.tune, "holdout": splits.holdout},
+            "split": _split(campaign),
         }
     )
     return parts
+
+
+def data_parts(campaign: CampaignConfig, space: InputSpace, schema: Schema) -> dict[str, Any]:
+    """Return the same for a campaign whose data exist already.
+
+    Args:
+        campaign: The campaign.
+        space: The inputs with their bounds.
+        schema: All columns and coordinates.
+    """
+    outputs = {column.name: {**column.to_json(), "description": ""} for column in schema.outputs}
+    axes = {axis.name: {"unit": axis.unit, "values": digest("axis", axis.values)[:16]} for axis in schema.coordinates}
+    parts: dict[str, Any] = canonical(
+        {
+            "inputs": _inputs(space),
+            "data": {"outputs": outputs, "coordinates": axes},
+            "split": _split(campaign),
+        }
+    )
+    return parts
+
+
+def _inputs(space: InputSpace) -> dict[str, Any]:
+    inputs = space.to_json()
+    for entry in inputs.get("parameters", ()):
+        entry.pop("description", None)
+    return {entry["name"]: entry for entry in inputs["parameters"]} if "parameters" in inputs else inputs
+
+
+def _split(campaign: CampaignConfig) -> dict[str, Any]:
+    splits = campaign.splits
+    return {"salt": splits.salt, "tune": splits.tune, "holdout": splits.holdout}
 
 
 def identity_of(parts: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ KEPT_FILES = "campaign-files"
 
 def named_files(campaign: CampaignConfig) -> tuple[str, ...]:
     """Return the paths that the campaign file names, as it writes them."""
-    return (campaign.design.path,) if campaign.design.path else ()
+    return (campaign.design.path,) if campaign.design is not None and campaign.design.path else ()
 
 
 def save_campaign(campaign: CampaignConfig, workdir: Path) -> Path:

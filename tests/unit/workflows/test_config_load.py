@@ -142,6 +142,8 @@ def test_the_first_built_in_campaign_is_what_was_promised():
         ("gate.metrics.relative_l2_median = { max = 0.05 }\ngate.beats = [\"nearest_neighbour\"]\n", "",
          "'gate' is missing: what the surrogate must show"),
         ('simulator.name = "buckley_leverett"\n', "", "'simulator' is missing: the simulation code that is asked"),
+        ("design.runs = 64", "design.runs = 64\ndata = {}", r"\[data\] .* and \[simulator\] exclude each other"),
+        ("design.runs = 64", "approval.require = true", "Did you mean 'required'"),
         ("schema_version = 1\n", "", "'schema_version' is missing; begin the file with schema_version = 1"),
         ("schema_version = 1", f"schema_version = {SCHEMA_VERSION + 1}", "Install a newer surrogate-hpc"),
         ("schema_version = 1", "schema_version = 0", "'schema_version': a number of at least 1"),
@@ -262,7 +264,8 @@ def test_the_json_schema_documents_every_key():
     json.dumps(schema)
     assert schema["$schema"].startswith("https://json-schema.org")
     assert schema["additionalProperties"] is False
-    assert set(schema["required"]) == {"schema_version", "name", "simulator", "design", "gate"}
+    assert set(schema["required"]) == {"schema_version", "name", "gate"}
+    assert schema["oneOf"] == [{"required": ["simulator", "design"]}, {"required": ["data"]}]
     tables = [schema, *schema["$defs"].values()]
     undocumented = [
         (table["title"], key)
