@@ -83,7 +83,7 @@ def _ticks(axes: Axes, axis: Mapping[str, Any]) -> None:
         places = [0, (len(edges) - 1) // 2, len(edges) - 1]
         axes.set_xticks(
             [place / (len(edges) - 1) for place in places],
-            labels=[short(edges[place]) for place in places],
+            labels=[short(edges[place], 3) for place in places],
         )
         # The outer labels stay inside, so that those of neighbouring plots do not meet.
         labels = axes.get_xticklabels()

@@ -124,6 +124,12 @@ def test_every_section_is_there(page: str):
         assert words in page, words
 
 
+def test_no_mark_is_doubled(page: str):
+    assert not re.search(
+        r"× ×|% %|\.\.(?!\.)(?![^<]*</code>)", re.sub(r"<svg.*?</svg>|<style.*?</style>", "", page, flags=re.DOTALL)
+    )
+
+
 def test_a_failed_verdict_is_unmistakable(data: ReportData):
     from surrogate.validation.gate import Gate
 
