@@ -54,38 +54,45 @@ def check_ledger(folder: Path) -> None:
     assert not twice
 
 
+def kill_at_random(folder: Path, chance: random.Random, moments: list[str]) -> None:
+    """Run a campaign in `folder`, kill its driver at random moments until there are `MOMENTS`, and finish it."""
+    workdir = folder / "w"
+    words: tuple[str | Path, ...] = ("run", write_campaign(folder, seconds=0.2), "--workdir", workdir)
+    while len(moments) < MOMENTS:
+        driver = start(*words, log=folder / "stderr.txt")
+        # Short lives first, so that the simulations are hit; later ones get as far as training and judging.
+        delay = chance.uniform(0.5, 7.0) if len(moments) < MOMENTS // 2 else chance.uniform(3.0, 25.0)
+        try:
+            driver.wait(timeout=delay)
+        except subprocess.TimeoutExpired:
+            driver.send_signal(signal.SIGKILL)
+        if driver.wait() != -signal.SIGKILL:
+            break
+        moments.append(f"{delay:.2f} s: {stage_of(workdir)}")
+        if (workdir / "workspace.json").is_file():
+            words = ("resume", workdir)
+    ended = surrogate("resume", workdir, "--json")
+    assert ended.returncode == 0, ended.stderr
+    check_ledger(folder)
+    assert not find_tagged(CAMPAIGN_VARIABLE, uid_of(workdir))
+
+
 @pytest.mark.timeout(900)
 def test_kill_9_at_ten_random_moments(tmp_path, record_property):
     seed = int(os.environ.get("SURROGATE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
     chance = random.Random(seed)
     calm = surrogate("run", write_campaign(tmp_path / "calm"), "--workdir", tmp_path / "calm" / "w", "--json")
     assert calm.returncode == 0, calm.stderr
-
-    folder = tmp_path / "killed"
-    workdir = folder / "w"
-    path = write_campaign(folder, seconds=0.2)
-    moments = []
-    words: tuple[str | Path, ...] = ("run", path, "--workdir", workdir)
-    for number in range(MOMENTS):
-        driver = start(*words, log=folder / "stderr.txt")
-        # The first moments fall into the simulations, the later ones also behind them.
-        delay = chance.uniform(0.5, 8.0 if number < MOMENTS // 2 else 30.0)
-        try:
-            driver.wait(timeout=delay)
-        except subprocess.TimeoutExpired:
-            driver.send_signal(signal.SIGKILL)
-        code = driver.wait()
-        moments.append(f"{delay:.2f} s: exit {code}, {stage_of(workdir)}")
-        if (workdir / "workspace.json").is_file():
-            words = ("resume", workdir)
-    print(f"seed {seed}", *moments, sep="\n")
+    moments: list[str] = []
+    number = 0
+    while len(moments) < MOMENTS:
+        number += 1
+        folder = tmp_path / f"killed-{number}"
+        kill_at_random(folder, chance, moments)
+        resumed = surrogate("run", folder / "small.toml", "--workdir", folder / "w", "--json")
+        assert json_of(resumed)["dataset_hash"] == json_of(calm)["dataset_hash"]
+    print(f"seed {seed}, {number} campaigns", *moments, sep="\n")
     record_property("moments", moments)
-
-    ended = surrogate("resume", workdir, "--json")
-    assert ended.returncode == 0, ended.stderr
-    check_ledger(folder)
-    assert json_of(ended)["dataset_hash"] == json_of(calm)["dataset_hash"]
-    assert not find_tagged(CAMPAIGN_VARIABLE, uid_of(workdir))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
