@@ -52,7 +52,8 @@ def write_training(out: Path, dataset: Path, ranks: int = 1, train: dict[str, An
         **(train or {}),
         "ranks": ranks,
     }
-    options = {"width": 16, "depth": 2, **job.pop("options", {})}
+    small = {"width": 16, "depth": 2} if job.get("family", "mlp") == "mlp" else {}
+    options = {**small, **job.pop("options", {})}
     given = {"split": SPLIT.to_json(), "family": "mlp", "seed": 3, "members": 1, "world_size": ranks, "out": ".", **job}
     path = out / "job.json"
     write_job(path, TrainingJob(dataset=str(dataset), options=options, train=TrainConfig(**settings), **given))
