@@ -13,8 +13,9 @@ from surrogate.registry.store import Registry, resolve_registry
 from surrogate.validation.verdict import Verdict
 from workflows.config import CampaignConfig
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
+from workflows.judge import REGISTER as REGISTER_STAGE
 from workflows.judge import STAGE as JUDGE_STAGE
-from workflows.judge import Judged, conclude, judge, judging_key, promote, register
+from workflows.judge import Judged, conclude, judge, judged_before, judging_key, promote, register
 from workflows.learn import learn, train_command, training_resources
 from workflows.learning_checks import check_learning, find_family
 from workflows.plan import Plan, find_simulator, make_plan
@@ -142,15 +143,32 @@ def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: 
     store = Registry(resolve_registry(registry, workspace.root))
     stopping = Stopping()
     with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver, stopping.at_once():
-        dataset = Dataset.open(workspace.dataset, verify="hash")
-        known = driver.journal.state.stages.get(JUDGE_STAGE)
+        known = driver.journal.state.stages.get(REGISTER_STAGE)
         if known is None or known.status != FINISHED:
             raise ConfigError(
-                f"Nothing was trained and judged in {workdir} yet. Bring it there with `surrogate resume {workdir}`."
+                f"Nothing was trained in {workdir} yet. Bring it there with `surrogate resume {workdir}`."
             )
-        version = str(known.record["version"])
-        judged = judge(driver, plan, dataset, version, store)
+        dataset = Dataset.open(workspace.dataset, verify="hash")
+        judged = judge(driver, plan, dataset, str(known.record["version"]), store)
         return _ending(driver, plan, dataset, judged, store)
+
+
+def report_campaign(workdir: Path, *, registry: Path | None = None, progress: Progress) -> Path:
+    """Write the report of the last judging again, from its files; the holdout is not consulted.
+
+    Raises:
+        ConfigError: If nothing was judged there yet.
+        IntegrityError: If a file is damaged.
+    """
+    campaign, workspace = reopen(workdir)
+    if not workspace.verdict.is_file():
+        raise ConfigError(f"Nothing was judged in {workdir} yet. Bring it there with `surrogate resume {workdir}`.")
+    plan = plan_campaign(campaign)
+    store = Registry(resolve_registry(registry, workspace.root))
+    with driving(campaign, workspace, progress, Stopping()) as driver:
+        dataset = Dataset.open(workspace.dataset)
+        write_campaign_report(driver, plan, dataset, judged_before(driver), store)
+    return workspace.report
 
 
 def _stages(driver: Driver, plan: Plan, site: Site, store: Registry) -> CampaignResult:

@@ -15,6 +15,7 @@ from surrogate.inference.latency import SpeedUp, measure_latency, speed_up
 from surrogate.inference.predictor import Predictor
 from surrogate.registry.record import Lineage, environment
 from surrogate.registry.store import Registry
+from surrogate.validation.evidence import load_validation, save_validation
 from surrogate.validation.validate import validate
 from surrogate.validation.validation import Validation
 from surrogate.validation.verdict import Verdict
@@ -25,7 +26,9 @@ from workflows.simulate import spent
 
 STAGE = "validate"
 PROMOTE = "promote"
+REGISTER = "register"
 HOLDOUT_RECORD = "holdout.json"
+EVIDENCE = "validation.h5"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +71,7 @@ def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, 
         facts={"identity": plan.identity, "seed": plan.campaign.seed, "training_ranks": trained.ranks},
     )
     version = registry.add(trained.artifact, lineage)
-    driver.journal.append({"event": "surrogate.registered", "version": version, "registry": str(registry.root)})
+    driver.finish(REGISTER, dataset.hash, {"version": version, "registry": str(registry.root)})
     return version
 
 
@@ -124,12 +127,28 @@ def promote(judged: Judged, registry: Registry) -> bool:
 
 
 def conclude(driver: Driver, judged: Judged, key: str, registry: Registry) -> None:
-    """Write the verdict and journal that the version was judged; the last words of a campaign."""
+    """Write evidence and verdict and journal that the version was judged; the last words of a campaign."""
     verdict = judged.verdict
+    save_validation(driver.workspace.root / EVIDENCE, judged.validation)
     verdict.write(driver.workspace.verdict)
     driver.finish(STAGE, key, {"version": verdict.version, "passed": verdict.passed})
     if verdict.passed:
         driver.finish(PROMOTE, verdict.version, {"version": verdict.version, "registry": str(registry.root)})
+
+
+def judged_before(driver: Driver) -> Judged:
+    """Return what came of the last judging, from its files; the holdout is not consulted.
+
+    Raises:
+        IntegrityError: If there is none, or a file is damaged.
+    """
+    verdict = Verdict.read(driver.workspace.verdict)
+    speed = verdict.details.get("speed_up")
+    return Judged(
+        verdict,
+        load_validation(driver.workspace.root / EVIDENCE),
+        SpeedUp.from_json(speed) if speed is not None else None,
+    )
 
 
 def judging_key(plan: Plan, dataset: Dataset, version: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,17 @@ class SpeedUp:
             "how": self.how,
             "latencies": [latency.to_json() for latency in self.latencies],
         }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> SpeedUp:
+        """Rebuild a comparison from `to_json`; keys that it does not know are left alone.
+
+        Raises:
+            KeyError: If the mapping is not one of `to_json`'s.
+        """
+        names = [field.name for field in fields(Latency)]
+        latencies = tuple(Latency(**{name: entry[name] for name in names}) for entry in record["latencies"])
+        return cls(record["single"], record["batched"], record["simulation_s"], record["how"], latencies)
 
 
 def measure_latency(

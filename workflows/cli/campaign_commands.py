@@ -97,18 +97,16 @@ def _validate(workdir: _Workdir, registry: _Registry = None, as_json: _Json = Fa
     _end(result, as_json)
 
 
-def _report(workdir: _Workdir, as_json: _Json = False) -> None:
-    """Say where the report is."""
-    from surrogate.core.errors import ConfigError
-    from workflows.workspace import Workspace
+def _report(workdir: _Workdir, registry: _Registry = None, as_json: _Json = False) -> None:
+    """Write the report of the last judging again and say where it is; the holdout is not consulted."""
+    from workflows import campaign as loop
 
-    workspace = Workspace.open(workdir)
-    if not workspace.report.is_file():
-        raise ConfigError(f"There is no report in {workdir} yet; `surrogate resume {workdir}` brings it there.")
+    with console.progress() as progress:
+        path = loop.report_campaign(workdir, registry=registry, progress=progress)
     if as_json:
-        console.put_json({"report": str(workspace.report)})
+        console.put_json({"report": str(path)})
     else:
-        console.put(str(workspace.report))
+        console.put(str(path))
 
 
 def _lineage(workdir: _Workdir, registry: _Registry = None, as_json: _Json = False) -> None:
