@@ -145,9 +145,7 @@ def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: 
     with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver, stopping.at_once():
         known = driver.journal.state.stages.get(REGISTER_STAGE)
         if known is None or known.status != FINISHED:
-            raise ConfigError(
-                f"Nothing was trained in {workdir} yet. Bring it there with `surrogate resume {workdir}`."
-            )
+            raise ConfigError(f"Nothing was trained in {workdir} yet; `surrogate resume {workdir}` brings it there.")
         dataset = Dataset.open(workspace.dataset, verify="hash")
         judged = judge(driver, plan, dataset, str(known.record["version"]), store)
         return _ending(driver, plan, dataset, judged, store)
