@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sim_wrappers.described import Described, errors_of
 from sim_wrappers.diagnose import FULL, INSTALL, Diagnosis, diagnose, find_known, storage_trouble
 from sim_wrappers.folders import (
     RECEIPT,
@@ -21,6 +22,7 @@ from sim_wrappers.folders import (
     keep_ends,
     keep_logs,
     log_name,
+    put_back,
     read_receipt,
     renew,
     tail,
@@ -138,6 +140,8 @@ class _Execution:
 
     def _steps(self) -> Success:
         previous = renew(self.folder, self.request.run_id)
+        if previous is not None and isinstance(self.simulator, Described):
+            put_back(previous, self.folder, self.simulator.restart_files(self.request.options))
         try:
             program = self._prepare()
         finally:
@@ -214,20 +218,26 @@ class _Execution:
         return {**environment, **program.environment}
 
     def _bad_end(self, result: ProcessResult) -> _Stopped:
-        text = tail(self.log, self.keeping.output_bytes)
-        diagnosis = diagnose(result.returncode, result.timed_out, text, self.simulator.known_errors)
+        known_errors = errors_of(self.simulator, self.request.options)
+        diagnosis = diagnose(result.returncode, result.timed_out, self._text(), known_errors)
         details: dict[str, Any] = {"returncode": result.returncode}
         if result.survivors:
             details["survivors"] = list(result.survivors)
         return _Stopped(diagnosis, **details)
+
+    def _text(self) -> str:
+        """Return what the program said: its output, and the files that it is known to write more into."""
+        logs = [self.log]
+        if isinstance(self.simulator, Described):
+            logs += [self.folder / name for name in self.simulator.log_files(self.request.options)]
+        return "\n".join(tail(log, self.keeping.output_bytes) for log in logs)
 
     def _parse(self) -> RunData:
         """Let the adapter read what the program left."""
         try:
             return self.simulator.parse(self.request, self.folder, self.log)
         except SimulationError as error:
-            text = tail(self.log, self.keeping.output_bytes)
-            known = find_known(text, self.simulator.known_errors)
+            known = find_known(self._text(), errors_of(self.simulator, self.request.options))
             diagnosis = Diagnosis(FailureKind(error.kind), str(error), None, "", True)
             raise _Stopped(diagnosis if known is None else known) from error
         except OSError as error:

@@ -7,13 +7,13 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sim_wrappers.protocol import RunRequest
 from surrogate.core.errors import IntegrityError
 from surrogate.core.files import read_json, sha256_file
-from surrogate.core.outcome import Budget, Failure, Outcome, Success, outcome_from_json
+from surrogate.core.outcome import Budget, Failure, FailureKind, Outcome, Success, outcome_from_json
 from surrogate.core.process import RUN_VARIABLE, kill_tagged
 
 RUN_FILE = "run.h5"
@@ -98,6 +98,38 @@ def keep_logs(previous: Path, folder: Path) -> None:
         if not target.exists():
             log.rename(target)
     shutil.rmtree(previous, ignore_errors=True)
+
+
+def put_back(previous: Path, folder: Path, patterns: Sequence[str]) -> None:
+    """Move the files by which a run goes on from where it stopped to its new folder.
+
+    They are moved after a loss and after a timeout. A run whose solver failed begins anew: its restart files hold what
+    made it fail.
+
+    Args:
+        previous: Folder of the earlier attempt.
+        folder: The new one, empty.
+        patterns: Names of files, or patterns of names.
+    """
+    if not patterns or not _was_only_stopped(previous):
+        return
+    for pattern in patterns:
+        for source in sorted(previous.glob(pattern)):
+            target = folder / source.relative_to(previous)
+            if source.is_file() and not source.is_symlink():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                source.replace(target)
+
+
+def _was_only_stopped(previous: Path) -> bool:
+    """Return whether an attempt ended by no fault of its own: nobody says how, or it was lost, or its time was up."""
+    try:
+        outcome = outcome_from_json(read_json(previous / RECEIPT))
+    except (IntegrityError, KeyError, TypeError, ValueError):
+        return True
+    if isinstance(outcome, Success):
+        return False
+    return outcome.budget is Budget.INFRASTRUCTURE or outcome.kind is FailureKind.TIMEOUT
 
 
 def read_receipt(request: RunRequest, folder: Path, workdir: Path) -> Outcome | None:

@@ -141,7 +141,7 @@ class Simulator(Protocol):
         ...
 
     def prepare(self, request: RunRequest, folder: Path) -> None:
-        """Write the input files of a run into its empty folder."""
+        """Write the input files of a run into its folder, empty but for restart files that a `Described` asked for."""
         ...
 
     def program(self, request: RunRequest, folder: Path) -> Program:

@@ -48,19 +48,37 @@ def load_site(name_or_path: str | Path, search: Sequence[Path] = ()) -> Site:
     Raises:
         ConfigError: If there is no such site, or its file is wrong; a sentence for each mistake.
     """
+    return read_site(find_site(name_or_path, search))
+
+
+def find_site(name_or_path: str | Path, search: Sequence[Path] = ()) -> Path:
+    """Return the file of a site.
+
+    Args:
+        name_or_path: A name, or the path of a TOML file.
+        search: Folders to look for the name in beside the shipped and the user's own, the nearest first.
+
+    Raises:
+        ConfigError: If there is no such site.
+    """
     text = str(name_or_path)
     if text.endswith(".toml") or os.sep in text:
         path = Path(text)
         if not path.is_file():
             raise ConfigError(f"The site file {path} does not exist.")
-        return read_site(path)
+        return path
     known = available_sites(search)
     if text not in known:
         raise ConfigError(
             f"There is no site '{text}'.{nearest(text, known)} Known are: {', '.join(known)}. "
             f"Sites of your own belong in {user_folder()}."
         )
-    return read_site(known[text])
+    return known[text]
+
+
+def is_found_everywhere(path: Path) -> bool:
+    """Return whether a site file is found by its name from anywhere: a shipped one, or the user's own."""
+    return path.absolute().parent in (_SHIPPED, user_folder())
 
 
 def read_site(path: Path) -> Site:

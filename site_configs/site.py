@@ -57,6 +57,11 @@ class Role(_Part):
     """Where one kind of work is done, and how much of it at once."""
 
     workers: Count | None = Field(default=None, description="Most runs at once; as many as fit when absent.")
+    launcher: LauncherSettings | None = Field(
+        default=None,
+        description="How this role's MPI programs are started, where the site's own launcher is not theirs: a program "
+        "belongs to the MPI that it was built with.",
+    )
     environment: Environment = Field(default=Environment(), description="Added to the site's own environment.")
 
 
@@ -96,13 +101,16 @@ class Site(_Part):
         """Return the environment variables of a role; the role's win over the site's."""
         return {**self.environment.variables, **self.role(role).environment.variables}
 
-    def find_launcher(self) -> Launcher:
-        """Return the launcher of this site with its absolute path and its dialect.
+    def find_launcher(self, role: RoleName | None = None) -> Launcher:
+        """Return a launcher of this site with its absolute path and its dialect.
+
+        Args:
+            role: Whose launcher; the site's own when None, or when the role has none.
 
         Raises:
             SiteError: If it is not there, or does not say which MPI it belongs to.
         """
-        settings = self.launcher
+        settings = (self.role(role).launcher if role else None) or self.launcher
         program = "srun" if settings.dialect == "srun" and settings.mpiexec == "embedded" else settings.mpiexec
         path = find_mpiexec(program, self.name)
         dialect = settings.dialect if settings.dialect != "auto" else detect_dialect(path)

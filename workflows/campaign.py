@@ -11,7 +11,9 @@ from surrogate.core.errors import ConfigError, Interrupted
 from surrogate.data.dataset import Dataset
 from surrogate.registry.store import Registry, resolve_registry
 from surrogate.validation.verdict import Verdict
-from workflows.config import CampaignConfig
+from workflows import kept_site
+from workflows.config import CampaignConfig, load_campaign
+from workflows.described_program import check_program, complete_options, simulator_files
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
 from workflows.judge import REGISTER as REGISTER_STAGE
 from workflows.judge import STAGE as JUDGE_STAGE
@@ -65,12 +67,16 @@ def check_site(plan: Plan, site: Site) -> None:
     """Refuse a site that can never execute the campaign.
 
     Raises:
-        ResourceError: If a run or the training does not fit.
+        ResourceError: If a run or the training does not fit, or a program without MPI is asked for on many ranks.
+        ConfigError: If the site's launcher belongs to another MPI than the program.
         SiteError: If the site's launcher is missing.
     """
     check_fits(site, plan.campaign.resources.request())
     check_fits(site, training_resources(plan.campaign.train))
-    site.find_launcher()
+    site.find_launcher("train")
+    check_program(plan.simulator, plan.options, site)
+    if plan.runs:
+        _launch_line(plan, site, Workspace(Path()))
 
 
 def run_campaign(
@@ -97,11 +103,12 @@ def run_campaign(
         Interrupted: If somebody asked to stop; the message says how to resume.
         SurrogateError: If a stage failed.
     """
-    search = [campaign.file.parent] if campaign.file else []
-    site = load_site(site_name, search)
+    named = kept_site.site_name(site_name, campaign)
+    site = load_site(named)
     plan = plan_campaign(campaign)
     check_site(plan, site)
-    workspace = prepare(plan, workdir, site_name)
+    workspace = prepare(plan, workdir, named)
+    plan = _with_kept_files(plan, workspace)
     store = Registry(resolve_registry(registry, workspace.root))
     stopping = stopping or Stopping()
     try:
@@ -127,8 +134,29 @@ def resume_campaign(
     """
     campaign, workspace = reopen(workdir)
     return run_campaign(
-        campaign, site_name or facts(workspace)["site"], workspace.root, registry=registry, progress=progress
+        campaign,
+        site_name or kept_site.known_site(facts(workspace)["site"], workspace),
+        workspace.root,
+        registry=registry,
+        progress=progress,
     )
+
+
+def _with_kept_files(plan: Plan, workspace: Workspace) -> Plan:
+    """Return the plan with the working directory's own copies of what the simulator's options name.
+
+    Whoever edits a template while the campaign runs does not change the campaign.
+
+    Raises:
+        ConfigError: If a file was edited between being looked at and being copied.
+    """
+    if simulator_files(plan.campaign, plan.simulator) is None:
+        return plan
+    options = complete_options(load_campaign(workspace.campaign_file), plan.simulator)
+    seen, kept = plan.simulator.identity_options(plan.options), plan.simulator.identity_options(options)
+    if seen != kept or plan.simulator.version(options) != plan.version:
+        raise ConfigError("A file that the campaign names was changed while it was read. Start the campaign again.")
+    return plan.with_options(options)
 
 
 def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: Progress) -> CampaignResult:
@@ -211,7 +239,7 @@ def _ending(driver: Driver, plan: Plan, dataset: Dataset, judged: Judged, store:
 
 def _launch_line(plan: Plan, site: Site, workspace: Workspace) -> str:
     """Return how the first simulation is started."""
-    launcher = site.find_launcher()
+    launcher = site.find_launcher("simulate")
     lines = plan.launch_lines(
         lambda program, resources: launcher.line(program.argv, resources, mpi=program.mpi), workspace.runs
     )
@@ -231,7 +259,7 @@ def dry_run(campaign: CampaignConfig, site_name: str, workdir: Path) -> dict[str
     plan = plan_campaign(campaign)
     check_site(plan, site)
     slots = workers_that_fit(site, campaign.resources.request())
-    launcher = site.find_launcher()
+    launcher = site.find_launcher("train")
     argv, mpi = train_command(campaign.train, workdir / "training" / "JOB" / "job.json")
     return {
         **plan.to_json(),

@@ -16,7 +16,9 @@ from surrogate.core.files import read_json, write_json
 from surrogate.core.lock import Lease
 from surrogate.core.storage import storage_error
 from workflows.config import CampaignConfig, check_same_campaign, load_campaign, save_campaign
+from workflows.described_program import simulator_files
 from workflows.journal import Journal, RunStatus
+from workflows.kept_site import keep_site
 from workflows.orphans import settle
 from workflows.plan import Plan
 from workflows.progress import Progress
@@ -111,7 +113,7 @@ def prepare(plan: Plan, root: Path, site: str) -> Workspace:
     Args:
         plan: The campaign and its design.
         root: The working directory.
-        site: Name or file of the site, to be used again by `surrogate resume`.
+        site: What `workflows.kept_site.site_name` returned; used again by `surrogate resume`.
 
     Raises:
         ConfigError: If the directory belongs to another campaign, or holds something else.
@@ -124,7 +126,8 @@ def prepare(plan: Plan, root: Path, site: str) -> Workspace:
         raise ConfigError(f"{root} exists and is not the working directory of a campaign. Name another --workdir.")
     try:
         workspace.root.mkdir(parents=True, exist_ok=True)
-        save_campaign(plan.campaign, workspace.root)
+        save_campaign(plan.campaign, workspace.root, simulator_files(plan.campaign, plan.simulator))
+        keep_site(site, workspace)
         write_json(
             workspace.facts_file,
             {

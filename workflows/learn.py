@@ -146,7 +146,7 @@ def _run(driver: Driver, site: Site, folder: Path, resources: ResourceRequest, m
     """Start the training and follow it to its end."""
     argv, mpi = train_command(driver.campaign.train, folder / "job.json")
     driver.progress.stage("train", members)
-    with Session(site, driver.workspace.root, resources, campaign=driver.journal.uid) as session:
+    with Session(site, driver.workspace.root, resources, campaign=driver.journal.uid, role="train") as session:
         command = Command(
             argv,
             resources,

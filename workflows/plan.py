@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from surrogate.design.samplers import Design, choose
 from surrogate.design.space import InputSpace, Point, Sampler
 from workflows.config import CampaignConfig, identity_of, identity_parts
 from workflows.config.parts import MOST_POINTS
+from workflows.described_program import checked_outputs, complete_options
 
 DESIGN_STRATUM = "design"
 """Stratum of the runs that the declared design asks for."""
@@ -109,6 +110,11 @@ class Plan:
         """Points of each split."""
         return {split: sum(run.split == split for run in self.runs) for split in SPLITS}
 
+    def with_options(self, options: dict[str, Any]) -> Plan:
+        """Return the plan with other paths in the simulator's options; what is asked stays the same."""
+        runs = [replace(run, request=replace(run.request, options=options)) for run in self.runs]
+        return replace(self, options=options, runs=tuple(runs))
+
     def estimate(self, slots: int, seconds: float | None = None) -> Estimate:
         """Say how long all runs will take.
 
@@ -194,12 +200,9 @@ def make_plan(campaign: CampaignConfig, simulator: Simulator) -> Plan:
         SplitError: If a split would have fewer points than its minimum; the sentence says how many runs would do.
     """
     where = campaign.where
-    try:
-        options = simulator.check_options(campaign.simulation().simulator.options)
-    except ConfigError as error:
-        raise ConfigError(f"In {where}, [simulator.options]: {error}") from error
+    options = complete_options(campaign, simulator)
     space = campaign.input_space(simulator.default_space(options))
-    outputs = simulator.output_schema(options)
+    outputs = checked_outputs(campaign, simulator, options, space)
     try:
         schema = Schema((*space.columns, *outputs.columns), outputs.coordinates)
     except DataError as error:

@@ -94,7 +94,7 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel], file: str, section:
     place = mistake["loc"]
     key = _key((*section, *place))
     kind, context = mistake["type"], mistake.get("ctx", {})
-    start = (f"In {file}, " if file else "") + (f"'{key}'" if key else "the file" if file else "the table")
+    start = (f"In {file}, " if file else "") + (f"'{key}'" if key else "the file" if file else "this table")
     if kind == "extra_forbidden":
         known = _known_keys(model, place[:-1])
         table = _key((*section, *place[:-1]))
@@ -105,7 +105,10 @@ def _sentence(mistake: ErrorDetails, model: type[BaseModel], file: str, section:
         needed = _description(model, place)
         return f"{start} is missing{f': {needed[0].lower()}{needed[1:]}' if needed else ''}".removesuffix(".") + "."
     if kind == "value_error":
-        return f"{start}: {context['error']}.".replace("..", ".")
+        reason = f"{context['error']}.".replace("..", ".").replace("?.", "?")
+        if key:
+            return f"{start}: {reason}"
+        return f"In {file}: {reason}" if file else reason[:1].upper() + reason[1:]
     found = shown(mistake["input"])
     if kind in _EXPECTED:
         hint = (

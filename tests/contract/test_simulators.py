@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sim_wrappers import catalog
+from sim_wrappers.described import errors_of
 from sim_wrappers.protocol import KnownError, Program, Simulator
 from site_configs.resources import ResourceRequest
 from surrogate.core.errors import ConfigError
@@ -16,9 +17,24 @@ from surrogate.core.identity import canonical_json
 from surrogate.core.outcome import Success
 from surrogate.core.schema import Schema
 from surrogate.data.run_file import read_run_file
+from surrogate.design.space import InputSpace
+from tests.support import external
 from tests.support.executions import request_for, run, schema_for
 
 NAMES = sorted(catalog.simulators())
+# Those that a campaign describes need to be told what they are.
+OPTIONS = {"external": external.decay()}
+SPACES = {"external": external.SPACE}
+
+
+def options_of(simulator: Simulator) -> dict:
+    return simulator.check_options(OPTIONS.get(simulator.name, {}))
+
+
+def space_of(simulator: Simulator) -> InputSpace:
+    space = SPACES.get(simulator.name) or simulator.default_space(options_of(simulator))
+    assert space is not None
+    return space
 
 
 @pytest.fixture(params=NAMES)
@@ -31,35 +47,33 @@ def simulator(request: pytest.FixtureRequest) -> Simulator:
 
 
 def middle(simulator: Simulator) -> dict:
-    space = simulator.default_space(simulator.check_options({}))
-    if space is None:
-        pytest.skip(f"{simulator.name} has no space of its own.")
+    space = space_of(simulator)
     return space.from_unit(np.full((1, space.dimensions), 0.5))[0]
 
 
 def test_it_is_a_simulator(simulator: Simulator) -> None:
     assert isinstance(simulator, Simulator)
     assert simulator.name.isidentifier()
-    assert isinstance(simulator.version(simulator.check_options({})), str)
+    assert isinstance(simulator.version(options_of(simulator)), str)
 
 
 def test_options_are_completed_once_and_for_all_and_unknown_ones_refused(simulator: Simulator) -> None:
-    complete = simulator.check_options({})
+    complete = options_of(simulator)
     assert simulator.check_options(complete) == complete
     assert json.loads(json.dumps(complete)) == complete
     with pytest.raises(ConfigError, match="no_such_option"):
-        simulator.check_options({"no_such_option": 1})
+        simulator.check_options({**OPTIONS.get(simulator.name, {}), "no_such_option": 1})
 
 
 def test_identity_options_are_some_of_the_options_and_can_be_hashed(simulator: Simulator) -> None:
-    complete = simulator.check_options({})
+    complete = options_of(simulator)
     deciding = simulator.identity_options(complete)
     assert set(deciding) <= set(complete)
     assert canonical_json(deciding)
 
 
 def test_space_and_outputs_make_one_schema_with_bounds(simulator: Simulator) -> None:
-    schema = schema_for(simulator)
+    schema = schema_for(simulator, options_of(simulator), space_of(simulator))
     assert schema.inputs
     assert schema.outputs
     assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
@@ -68,14 +82,14 @@ def test_space_and_outputs_make_one_schema_with_bounds(simulator: Simulator) -> 
 
 
 def test_known_errors_are_sentences_with_patterns_that_compile(simulator: Simulator) -> None:
-    for known in simulator.known_errors:
+    for known in errors_of(simulator, options_of(simulator)):
         assert isinstance(known, KnownError)
         assert known.message.endswith(".")
         assert known.retryable or known.remedy_text
 
 
 def test_prepare_writes_into_its_folder_only_and_is_repeatable(simulator: Simulator, tmp_path: Path) -> None:
-    request = request_for(simulator, middle(simulator))
+    request = request_for(simulator, middle(simulator), options_of(simulator))
     contents = []
     for name in ("first", "second"):
         folder = tmp_path / name
@@ -91,13 +105,15 @@ def test_prepare_writes_into_its_folder_only_and_is_repeatable(simulator: Simula
 
 @pytest.mark.mpi
 def test_it_runs_at_the_middle_of_its_space_twice_alike(simulator: Simulator, tmp_path: Path) -> None:
-    request = request_for(simulator, middle(simulator), resources=ResourceRequest(walltime_s=120))
+    resources = ResourceRequest(walltime_s=120)
+    request = request_for(simulator, middle(simulator), options_of(simulator), resources=resources)
+    names = [column.name for column in schema_for(simulator, request.options, space_of(simulator)).columns]
     columns = []
     for name in ("first", "second"):
-        outcome = run(tmp_path / name, request)
+        outcome = run(tmp_path / name, request, space=space_of(simulator))
         assert isinstance(outcome, Success), outcome
         columns.append(read_run_file(tmp_path / name / outcome.path).columns)
-    assert set(columns[0]) == {column.name for column in schema_for(simulator).columns}
+    assert set(columns[0]) == set(names)
     for name, values in columns[0].items():
         first, second = (getattr(found, "data", found) for found in (values, columns[1][name]))
         np.testing.assert_array_equal(np.asarray(first), np.asarray(second), err_msg=name)

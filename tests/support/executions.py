@@ -13,6 +13,7 @@ from site_configs.resources import ResourceRequest
 from surrogate.core.identity import run_id
 from surrogate.core.outcome import Outcome
 from surrogate.core.schema import Schema
+from surrogate.design.space import InputSpace
 from tests.support.ranks import MPIEXEC
 
 QUICK = Keeping(grace_s=0.2, wait_s=5.0)
@@ -32,10 +33,12 @@ def request_for(
     return RunRequest(identity, simulator.name, complete, dict(inputs), **rest)
 
 
-def schema_for(simulator: Simulator, options: Mapping[str, Any] | None = None) -> Schema:
-    """Return inputs of the simulator's own space and its outputs."""
+def schema_for(
+    simulator: Simulator, options: Mapping[str, Any] | None = None, space: InputSpace | None = None
+) -> Schema:
+    """Return inputs of a space, the simulator's own unless one is given, and its outputs."""
     complete = simulator.check_options(options or {})
-    space, outputs = simulator.default_space(complete), simulator.output_schema(complete)
+    space, outputs = space or simulator.default_space(complete), simulator.output_schema(complete)
     assert space is not None
     return Schema(space.columns + outputs.columns, outputs.coordinates)
 
@@ -48,7 +51,7 @@ def folder_of(workdir: Path, request: RunRequest) -> Path:
 def run(workdir: Path, request: RunRequest, simulator: Simulator | None = None, **rest: Any) -> Outcome:
     """Execute a request on this machine."""
     code = simulator or catalog.get(request.simulator)
-    schema = rest.pop("space_schema", None) or schema_for(code, request.options)
+    schema = rest.pop("space_schema", None) or schema_for(code, request.options, rest.pop("space", None))
     rest = {"keeping": QUICK, **rest}
     starter = rest.pop("launch", launch)
     return execute(request, code, starter, folder_of(workdir, request), workdir=workdir, space_schema=schema, **rest)

@@ -42,12 +42,14 @@ class Origin(NamedTuple):
         file: Absolute path of its file, or None.
         text: The file's text as it was given, or None.
         kept: Folder with copies of the files that it names, or None.
+        home: Folder that relative paths mean where that is not the file's own: the one in which the campaign was begun.
     """
 
     name: str = ""
     file: Path | None = None
     text: str | None = None
     kept: Path | None = None
+    home: Path | None = None
 
 
 class Simulation(NamedTuple):
@@ -142,12 +144,17 @@ class CampaignConfig(Section):
         """How points are divided; the salt is made of name and seed unless the file gives one."""
         return self.split.config(f"{self.name}:{self.seed}")
 
+    @property
+    def home(self) -> Path:
+        """The folder that relative paths mean: where the campaign was begun, else its file's, else the current one."""
+        return self._origin.home or (self.file.parent if self.file else Path.cwd())
+
     def resolve(self, path: str) -> Path:
-        """Return the file that a path in the campaign file means: the kept copy, else relative to the campaign file."""
+        """Return the file or folder that a path in the campaign file means: the kept copy, else relative to `home`."""
         kept = self._origin.kept
-        if kept is not None and (kept / kept_name(path)).is_file():
+        if kept is not None and (kept / kept_name(path)).exists():
             return kept / kept_name(path)
-        return (self.file.parent if self.file else Path.cwd()) / path
+        return self.home / path
 
     def simulation(self) -> Simulation:
         """Return the simulator and the design.

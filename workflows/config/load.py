@@ -12,7 +12,7 @@ from typing import Any
 from surrogate.core.errors import ConfigError, nearest
 from surrogate.core.tables import validated_table
 from workflows.config.campaign import SCHEMA_VERSION, CampaignConfig, Origin
-from workflows.config.keep import KEPT_FILES
+from workflows.config.keep import KEPT_FILES, kept_home
 
 DEEPEST = 40
 """Tables and lists inside one another that a campaign file may have."""
@@ -64,7 +64,7 @@ def _read(path: Path) -> CampaignConfig:
     except OSError as error:
         raise ConfigError(f"The campaign file {path} cannot be read: {error.strerror}.") from error
     kept = path.parent / KEPT_FILES
-    origin = Origin(str(path), path.absolute(), text, kept.absolute() if kept.is_dir() else None)
+    origin = Origin(str(path), path.absolute(), text, kept.absolute() if kept.is_dir() else None, home=kept_home(kept))
     return parse_campaign(text, str(path)).read_from(origin)
 
 

@@ -1,0 +1,77 @@
+"""Simulators that a campaign describes itself: what they offer beside `Simulator`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from sim_wrappers.protocol import KnownError, Simulator
+from surrogate.design.space import InputSpace
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A simulator whose options name files, the failures of its program, and places where inputs go.
+
+    `options` are always those that `check_options` completed.
+    """
+
+    def named_files(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the files and folders, as the options write them, of which a campaign keeps a copy of its own."""
+        ...
+
+    def locate(self, options: Mapping[str, Any], resolve: Callable[[str], Path]) -> dict[str, Any]:
+        """Return the options with every path absolute, so that any worker finds what they name.
+
+        Args:
+            options: The options.
+            resolve: Turns a path of the campaign file into the file that it means.
+
+        Raises:
+            ConfigError: If something is missing or cannot be read.
+        """
+        ...
+
+    def check_space(self, options: Mapping[str, Any], space: InputSpace) -> None:
+        """Refuse a space whose inputs are not those that the options use.
+
+        Args:
+            options: The options, located.
+            space: Where the campaign chooses its points.
+
+        Raises:
+            ConfigError: If the program would never see an input, or a place for one stays empty.
+        """
+        ...
+
+    def check_launcher(self, options: Mapping[str, Any], dialect: str, mpiexec: str) -> None:
+        """Refuse a launcher of another MPI than the program's.
+
+        Args:
+            options: The options, located.
+            dialect: The launcher's dialect.
+            mpiexec: Its path.
+
+        Raises:
+            ConfigError: If each rank would believe to be alone.
+        """
+        ...
+
+    def errors(self, options: Mapping[str, Any]) -> tuple[KnownError, ...]:
+        """Return the failures that the options describe, most specific first."""
+        ...
+
+    def log_files(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the files of a run whose text is searched for failures beside the program's output."""
+        ...
+
+    def restart_files(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return names or patterns of the files by which a run goes on where a lost one stopped."""
+        ...
+
+
+def errors_of(simulator: Simulator, options: Mapping[str, Any]) -> tuple[KnownError, ...]:
+    """Return the failures that are known of a simulator with these options, most specific first."""
+    own = simulator.errors(options) if isinstance(simulator, Described) else ()
+    return (*own, *simulator.known_errors)
