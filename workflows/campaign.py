@@ -15,13 +15,15 @@ from workflows import kept_site
 from workflows.config import CampaignConfig, load_campaign
 from workflows.described_program import check_program, complete_options, simulator_files
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
+from workflows.existing_data import counted, ingested, is_ingested, plan_existing
 from workflows.judge import REGISTER as REGISTER_STAGE
 from workflows.judge import STAGE as JUDGE_STAGE
-from workflows.judge import Judged, conclude, judge, judged_before, judging_key, promote, register
+from workflows.judge import Judged, conclude, judge, judged_before, judging_key, register
 from workflows.learn import learn, train_command, training_resources
 from workflows.learning_checks import check_learning, find_family
 from workflows.plan import Plan, find_simulator, make_plan
 from workflows.progress import Progress
+from workflows.promotion import conclude_again, journal_promotion, promote
 from workflows.reporting import write_campaign_report
 from workflows.simulate import assemble, simulate
 from workflows.stopping import Stopping
@@ -35,6 +37,7 @@ class CampaignResult:
     Attributes:
         verdict: The verdict.
         promoted: Whether the version is current in the registry.
+        awaiting: Whether the version has passed and waits for a person's word.
         workdir: The working directory.
         report: The report.
         registry: The registry.
@@ -42,18 +45,27 @@ class CampaignResult:
 
     verdict: Verdict
     promoted: bool
+    awaiting: bool
     workdir: Path
     report: Path
     registry: Path
 
 
-def plan_campaign(campaign: CampaignConfig) -> Plan:
+def plan_campaign(campaign: CampaignConfig, workdir: Path | None = None) -> Plan:
     """Work out a campaign's runs and check everything that can be checked before anything is started.
+
+    Args:
+        campaign: The campaign.
+        workdir: Its working directory; needed where the data exist already.
 
     Raises:
         InputError: If the campaign, its simulator, its inputs or its splits are wrong.
-        ConfigError: If the simulation code is not installed here.
+        ConfigError: If the simulation code is not installed here, or nothing has been ingested yet.
     """
+    if is_ingested(campaign):
+        plan = plan_existing(campaign, workdir)
+        check_learning(campaign, find_family(campaign), plan.schema)
+        return plan
     simulator = find_simulator(campaign)
     missing = simulator.found()
     if missing is not None:
@@ -71,7 +83,8 @@ def check_site(plan: Plan, site: Site) -> None:
         ConfigError: If the site's launcher belongs to another MPI than the program.
         SiteError: If the site's launcher is missing.
     """
-    check_fits(site, plan.campaign.resources.request())
+    if plan.data is None:
+        check_fits(site, plan.campaign.resources.request())
     check_fits(site, training_resources(plan.campaign.train))
     site.find_launcher("train")
     check_program(plan.simulator, plan.options, site)
@@ -105,7 +118,7 @@ def run_campaign(
     """
     named = kept_site.site_name(site_name, campaign)
     site = load_site(named)
-    plan = plan_campaign(campaign)
+    plan = plan_campaign(campaign, workdir)
     check_site(plan, site)
     workspace = prepare(plan, workdir, named)
     plan = _with_kept_files(plan, workspace)
@@ -167,7 +180,7 @@ def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: 
         As `run_campaign`.
     """
     campaign, workspace = reopen(workdir)
-    plan = plan_campaign(campaign)
+    plan = plan_campaign(campaign, workspace.root)
     store = Registry(resolve_registry(registry, workspace.root))
     stopping = Stopping()
     with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver, stopping.at_once():
@@ -189,7 +202,7 @@ def report_campaign(workdir: Path, *, registry: Path | None = None, progress: Pr
     campaign, workspace = reopen(workdir)
     if not workspace.verdict.is_file():
         raise ConfigError(f"Nothing was judged in {workdir} yet. Bring it there with `surrogate resume {workdir}`.")
-    plan = plan_campaign(campaign)
+    plan = plan_campaign(campaign, workspace.root)
     store = Registry(resolve_registry(registry, workspace.root))
     with driving(campaign, workspace, progress, Stopping()) as driver:
         dataset = Dataset.open(workspace.dataset)
@@ -199,7 +212,7 @@ def report_campaign(workdir: Path, *, registry: Path | None = None, progress: Pr
 
 def _stages(driver: Driver, plan: Plan, site: Site, store: Registry) -> CampaignResult:
     """Do what is left to do."""
-    dataset = simulate(driver, plan, site)
+    dataset = simulate(driver, plan, site) if plan.data is None else ingested(driver, plan)
     with driver.stopping.at_once():
         assemble(driver, plan, dataset)
     trained = learn(driver, plan, site, dataset)
@@ -224,21 +237,26 @@ def _finished(driver: Driver, plan: Plan, dataset: Dataset, version: str, store:
     verdict = Verdict.read(workspace.verdict)
     if verdict.version != version:
         return None
+    ending = conclude_again(driver, plan, verdict, store)
     driver.progress.say("Everything was done before; nothing had to be repeated.")
-    return CampaignResult(verdict, verdict.passed, workspace.root, workspace.report, store.root)
+    return CampaignResult(verdict, *ending, workspace.root, workspace.report, store.root)
 
 
 def _ending(driver: Driver, plan: Plan, dataset: Dataset, judged: Judged, store: Registry) -> CampaignResult:
     """Promote or not, write the report and the verdict; the journal's last word comes when all of it is there."""
-    promoted = promote(judged, store)
+    ending = promote(plan, judged.verdict, store)
     driver.progress.stage("report")
     write_campaign_report(driver, plan, dataset, judged, store)
-    conclude(driver, judged, judging_key(plan, dataset, judged.verdict.version), store)
-    return CampaignResult(judged.verdict, promoted, driver.workspace.root, driver.workspace.report, store.root)
+    conclude(driver, judged, judging_key(plan, dataset, judged.verdict.version))
+    if ending.promoted:
+        journal_promotion(driver, judged.verdict.version, store)
+    return CampaignResult(judged.verdict, *ending, driver.workspace.root, driver.workspace.report, store.root)
 
 
 def _launch_line(plan: Plan, site: Site, workspace: Workspace) -> str:
-    """Return how the first simulation is started."""
+    """Return how the first simulation is started; where the data exist already, how they were taken in."""
+    if plan.data is not None:
+        return "surrogate ingest"
     launcher = site.find_launcher("simulate")
     lines = plan.launch_lines(
         lambda program, resources: launcher.line(program.argv, resources, mpi=program.mpi), workspace.runs
@@ -256,17 +274,18 @@ def dry_run(campaign: CampaignConfig, site_name: str, workdir: Path) -> dict[str
         InputError: As `run_campaign`.
     """
     site = load_site(site_name, [campaign.file.parent] if campaign.file else [])
-    plan = plan_campaign(campaign)
+    plan = plan_campaign(campaign, workdir)
     check_site(plan, site)
     slots = workers_that_fit(site, campaign.resources.request())
     launcher = site.find_launcher("train")
     argv, mpi = train_command(campaign.train, workdir / "training" / "JOB" / "job.json")
     return {
         **plan.to_json(),
+        **(counted(Workspace(workdir.resolve()), plan) if plan.data is not None else {}),
         "site": site.name,
         "workdir": str(workdir),
         "at_once": slots,
-        "estimate": plan.estimate(slots).sentence,
+        "estimate": plan.estimate(slots).sentence if plan.data is None else "nothing is simulated",
         "launch_lines": {
             "simulate": _launch_line(plan, site, Workspace(workdir)),
             "train": " ".join(launcher.line(argv, training_resources(campaign.train), mpi=mpi)),

@@ -25,7 +25,6 @@ from workflows.plan import Plan
 from workflows.simulate import spent
 
 STAGE = "validate"
-PROMOTE = "promote"
 REGISTER = "register"
 HOLDOUT_RECORD = "holdout.json"
 EVIDENCE = "validation.h5"
@@ -65,7 +64,7 @@ def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, 
         dataset_hash=dataset.hash,
         run_ids=tuple(sorted(set(dataset.index.runs.tolist()))),
         launch_lines=(line, " ".join(trained.launch_line)),
-        code={plan.simulator.name: plan.version, "surrogate-hpc": __version__},
+        code={**({plan.simulator.name: plan.version} if plan.version else {}), "surrogate-hpc": __version__},
         environment=environment(),
         parent=registry.current(plan.campaign.name),
         facts={"identity": plan.identity, "seed": plan.campaign.seed, "training_ranks": trained.ranks},
@@ -109,31 +108,12 @@ def judge(driver: Driver, plan: Plan, dataset: Dataset, version: str, registry: 
     return Judged(verdict, validation, speed)
 
 
-def promote(judged: Judged, registry: Registry) -> bool:
-    """Make the version current when its verdict allows it, else write the verdict into its history.
-
-    Doing it again changes nothing. Return whether the version is current now.
-
-    Raises:
-        IntegrityError: If the version or the history is damaged.
-        InputError: If the version's ONNX networks differ from its Keras networks.
-    """
-    verdict = judged.verdict
-    if verdict.passed:
-        registry.promote(verdict.version, verdict)
-    else:
-        registry.record_verdict(verdict.version, verdict)
-    return verdict.passed
-
-
-def conclude(driver: Driver, judged: Judged, key: str, registry: Registry) -> None:
-    """Write evidence and verdict and journal that the version was judged; the last words of a campaign."""
+def conclude(driver: Driver, judged: Judged, key: str) -> None:
+    """Write evidence and verdict and journal that the version was judged."""
     verdict = judged.verdict
     save_validation(driver.workspace.root / EVIDENCE, judged.validation)
     verdict.write(driver.workspace.verdict)
     driver.finish(STAGE, key, {"version": verdict.version, "passed": verdict.passed})
-    if verdict.passed:
-        driver.finish(PROMOTE, verdict.version, {"version": verdict.version, "registry": str(registry.root)})
 
 
 def judged_before(driver: Driver) -> Judged:

@@ -19,6 +19,7 @@ from workflows.judge import Judged
 from workflows.learn import STAGE as TRAIN
 from workflows.learning_checks import find_family
 from workflows.plan import Plan
+from workflows.promotion import standing
 from workflows.simulate import STAGE as SIMULATE
 from workflows.simulate import spent
 
@@ -53,7 +54,7 @@ def write_campaign_report(driver: Driver, plan: Plan, dataset: Dataset, judged: 
         verdict=verdict,
         surrogate=read_json(artifact / RECORD),
         space=plan.space,
-        outcome=_outcome(verdict.version, current),
+        outcome=_outcome(verdict.version, current, standing(plan, verdict, registry).awaiting),
         description=campaign.description.strip(),
         card=read_json(workspace.card) if workspace.card.is_file() else None,
         stages=_costs(driver, plan),
@@ -72,10 +73,12 @@ def write_campaign_report(driver: Driver, plan: Plan, dataset: Dataset, judged: 
     write_report(workspace.report, data)
 
 
-def _outcome(version: str, current: str | None) -> str:
+def _outcome(version: str, current: str | None, awaiting: bool) -> str:
     if version == current:
         return f"Version {version} is the current one in the registry."
     kept = f"version {current} stays current" if current else "no version is current"
+    if awaiting:
+        return f"Version {version} has passed and waits for a person's approval; until then {kept}."
     return f"Version {version} was not promoted; {kept}."
 
 
@@ -89,7 +92,7 @@ def _lineage(plan: Plan, dataset: Dataset, registry: Registry, version: str) -> 
     return {
         "Version": version,
         "Dataset": f"{dataset.hash} ({len(dataset)} samples)",
-        "Simulator": f"{plan.simulator.name} {plan.version}",
+        "Simulator": f"{plan.simulator.name} {plan.version}".strip(),
         "Campaign": f"{plan.campaign.name} ({plan.identity[:16]}…)",
         **{
             label: record[key]

@@ -14,6 +14,7 @@ from surrogate.data.quarantine import Refused
 from workflows.driver import Driver
 from workflows.ensemble import run_ensemble
 from workflows.ensemble_records import Counts
+from workflows.existing_data import superseded
 from workflows.journal_records import Run, RunStatus
 from workflows.plan import Plan, check_continues
 
@@ -93,9 +94,13 @@ def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
 
 
 def spent(driver: Driver, plan: Plan) -> Simulated:
-    """Return what simulating cost and what it did not give, from the journal."""
-    planned = {run.request.run_id for run in plan.runs}
-    runs = [run for run in driver.journal.state.runs.values() if run.run_id in planned]
+    """Return what the data cost and which of them were refused, from the journal."""
+    known = driver.journal.state.runs
+    if plan.data is None:
+        runs = [known[run.request.run_id] for run in plan.runs if run.request.run_id in known]
+    else:
+        replaced = superseded(driver)
+        runs = [run for run in known.values() if run.run_id not in replaced]
     done = [run for run in runs if run.status in (RunStatus.DONE, RunStatus.PACKED)]
     nodes = plan.campaign.resources.request().nodes
     return Simulated(
@@ -125,6 +130,7 @@ def assemble(driver: Driver, plan: Plan, dataset: Dataset) -> dict[str, object]:
         space=plan.space,
         intended_use=plan.campaign.intended_use,
         known_gaps=plan.campaign.card.known_gaps,
+        admitted=None if plan.data is None else len(dataset),
     )
     write_json(driver.workspace.card, card)
     for warning in card.get("warnings", ()):

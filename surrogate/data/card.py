@@ -42,6 +42,7 @@ def build_card(
     intended_use: str = "",
     known_gaps: Sequence[str] = (),
     near_threshold: float = THRESHOLD,
+    admitted: int | None = None,
 ) -> dict[str, Any]:
     """Describe a dataset.
 
@@ -54,6 +55,7 @@ def build_card(
         intended_use: What the dataset is meant for, in the campaign's words.
         known_gaps: What it lacks, in the campaign's words; what can be computed is added.
         near_threshold: Largest root mean square difference of near-duplicates, as a share of the inputs' ranges.
+        admitted: How many were admitted of what the refused are counted in; the dataset's runs when None.
 
     Returns:
         A JSON-ready mapping; `known_gaps` and `warnings` in it are sentences.
@@ -68,17 +70,18 @@ def build_card(
     unit, placed = cube.place(asked)
     assigned = dataset.assigned(split)
     refused = [*failures, *quarantined]
+    runs = len(np.unique(index.runs))
     card: dict[str, Any] = {
         "format": "surrogate-data-card",
         "format_version": FORMAT_VERSION,
         "dataset_hash": dataset.hash,
         "samples": len(dataset),
-        "runs": len(np.unique(index.runs)),
+        "runs": runs,
         "intended_use": intended_use,
         "counts": _counts(dataset, split),
         "columns": column_ranges(dataset),
         "coverage": _coverage(index.points[placed], assigned[placed], unit, cube),
-        "refused": _refused(failures, quarantined, len(np.unique(index.runs))),
+        "refused": _refused(failures, quarantined, runs if admitted is None else admitted),
         "failure_place": _failure_place(index.points[placed], unit, refused, cube),
         "duplicates": duplicates(index, assigned, (unit, placed), cube, near_threshold),
         "simulators": _simulators(dataset.provenance().values()),

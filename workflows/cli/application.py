@@ -8,7 +8,9 @@ import typer
 
 from surrogate import __version__
 from workflows.cli.campaign_commands import add_campaign_commands
+from workflows.cli.ingest_command import add_ingest_command
 from workflows.cli.predict_command import add_predict_command
+from workflows.cli.promote_command import add_promote_command
 from workflows.cli.registry_commands import registry_commands
 from workflows.cli.site_commands import site_commands
 from workflows.cli.tool_commands import add_tool_commands
@@ -44,7 +46,9 @@ def application() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     add_campaign_commands(app)
+    add_ingest_command(app)
     add_predict_command(app)
+    add_promote_command(app)
     app.add_typer(registry_commands(), name="registry")
     app.add_typer(site_commands(), name="site")
     add_tool_commands(app)

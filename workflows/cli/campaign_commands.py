@@ -148,10 +148,13 @@ def _show_plan(plan: dict[str, Any], as_json: bool) -> None:
         f"{count} {name} (at least {plan['minimum'].get(name, 0)})" for name, count in plan["splits"].items()
     )
     console.put(f"Campaign    {plan['campaign']} on site {plan['site']}, in {plan['workdir']}")
-    console.put(f"Simulator   {plan['simulator']} {plan['simulator_version']}")
-    console.put(f"Runs        {plan['runs']}, {plan['at_once']} at once: {splits}")
-    console.put(f"Estimate    {plan['estimate']}")
-    console.put(f"Simulation  {plan['launch_lines']['simulate']}")
+    if "samples" in plan:
+        console.put(f"Data        {plan['samples']} samples that were ingested: {splits}")
+    else:
+        console.put(f"Simulator   {plan['simulator']} {plan['simulator_version']}")
+        console.put(f"Runs        {plan['runs']}, {plan['at_once']} at once: {splits}")
+        console.put(f"Estimate    {plan['estimate']}")
+        console.put(f"Simulation  {plan['launch_lines']['simulate']}")
     console.put(f"Training    {plan['launch_lines']['train']}, {plan['members']} members")
     gate = ", ".join(f"{name} {bounds}" for name, bounds in plan["gate"].items())
     beats = f"; beats {', '.join(plan['beats'])}" if plan["beats"] else ""
@@ -167,6 +170,7 @@ def _end(result: CampaignResult, as_json: bool) -> None:
             {
                 "passed": verdict.passed,
                 "promoted": result.promoted,
+                "awaiting_approval": result.awaiting,
                 "version": verdict.version,
                 "dataset_hash": verdict.dataset_hash,
                 "metrics": verdict.metrics,
@@ -181,8 +185,14 @@ def _end(result: CampaignResult, as_json: bool) -> None:
         for entry in verdict.evidence:
             state = "pass" if entry["passed"] else "FAIL"
             console.put(f"  {state}  {entry['sentence']}")
-        promoted = "promoted" if result.promoted else "not promoted"
+        waiting = "awaiting approval" if result.awaiting else "not promoted"
+        promoted = "promoted" if result.promoted else waiting
         console.put(f"Version {verdict.version}, {promoted}, in {result.registry}")
         console.put(f"Report  {result.report}")
+        if result.awaiting:
+            console.put(
+                "The campaign demands a person's word. Read the report, then: "
+                f"surrogate promote {result.workdir} --approve NAME --note TEXT"
+            )
     if not verdict.passed:
         raise typer.Exit(GATE_FAILED)
