@@ -6,6 +6,7 @@ rank: that would run N copies of it, each with the whole result. And every numbe
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,12 +20,16 @@ class Launcher:
     """A launcher that was found on this machine. It is plain data: it travels to workers as JSON.
 
     Attributes:
-        dialect: A key of `DIALECTS`.
+        dialect: A key of `DIALECTS`, or `template`.
         mpiexec: Absolute path of the launcher.
         options: Options that every launch gets.
         variables: Environment variables (name, value) of the launcher and its ranks.
         bind_cores: Whether each rank is bound to cores of its own.
         as_root: Whether the caller is root, which Open MPI must be told.
+        template: Words of the dialect `template`; each may name one of `TEMPLATE_WORDS`.
+        inside: Words that put a program without GPUs into an image, or none.
+        inside_with_gpus: The same for a program with GPUs.
+        inside_python: The Python of the image, in place of this one; none means this one.
     """
 
     dialect: str
@@ -33,6 +38,10 @@ class Launcher:
     variables: tuple[tuple[str, str], ...] = ()
     bind_cores: bool = False
     as_root: bool = False
+    template: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    inside_with_gpus: tuple[str, ...] = ()
+    inside_python: str = ""
 
     def line(
         self, argv: Sequence[str], resources: ResourceRequest, *, mpi: bool = True, hosts: Sequence[str] = ()
@@ -48,6 +57,8 @@ class Launcher:
         Raises:
             ResourceError: If a program that does not speak MPI is asked for on more than one rank.
         """
+        if self.inside_python and argv and argv[0] == sys.executable:
+            argv = (self.inside_python, *argv[1:])
         return launch_line(
             self.dialect,
             argv,
@@ -59,6 +70,8 @@ class Launcher:
             hosts=hosts,
             bind_cores=self.bind_cores,
             as_root=self.as_root,
+            template=self.template,
+            inside=self.inside_with_gpus if resources.gpus_per_rank else self.inside,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -68,8 +81,9 @@ class Launcher:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Launcher:
         """Rebuild a launcher from `to_json`."""
+        words = {name: tuple(record.get(name, ())) for name in ("options", "template", "inside", "inside_with_gpus")}
         variables = tuple((str(name), str(value)) for name, value in record["variables"])
-        return cls(**{**record, "options": tuple(record["options"]), "variables": variables})
+        return cls(**{**record, **words, "variables": variables})
 
 
 def launch_line(
@@ -84,11 +98,13 @@ def launch_line(
     hosts: Sequence[str] = (),
     bind_cores: bool = False,
     as_root: bool = False,
+    template: Sequence[str] = (),
+    inside: Sequence[str] = (),
 ) -> list[str]:
     """Return the command that starts a program on the ranks that it asks for.
 
     Args:
-        dialect: A key of `DIALECTS`.
+        dialect: A key of `DIALECTS`, or `template`.
         argv: Program and arguments.
         resources: How many ranks it gets, and of what size.
         mpiexec: Path of the launcher.
@@ -98,15 +114,19 @@ def launch_line(
         hosts: Nodes to use; the launcher's own choice when empty.
         bind_cores: Whether each rank is bound to cores of its own.
         as_root: Whether the caller is root.
+        template: Words of the dialect `template`.
+        inside: Words between the launcher and the program that put it into an image.
 
     Raises:
         ConfigError: If the dialect is unknown, or there is no program.
         ResourceError: If a program that does not speak MPI is asked for on more than one rank, or the hosts are not
             as many as the nodes.
     """
-    if dialect not in DIALECTS:
-        known = ", ".join(DIALECTS)
-        raise ConfigError(f"'{dialect}' is no launcher dialect.{nearest(dialect, DIALECTS)} Known are: {known}.")
+    known = (*DIALECTS, "template")
+    if dialect not in known:
+        raise ConfigError(
+            f"'{dialect}' is no launcher dialect.{nearest(dialect, known)} Known are: {', '.join(known)}."
+        )
     if not argv or not argv[0]:
         raise ConfigError("There is nothing to start: the command of the program is empty.")
     if hosts and len(hosts) != resources.nodes:
@@ -117,9 +137,12 @@ def launch_line(
                 f"The program {argv[0]} does not speak MPI, and {resources.ranks} ranks were asked for: that would run "
                 f"{resources.ranks} copies of it. Ask for one rank, and give it more cores with 'cores_per_rank'."
             )
-        return list(argv)
-    line, forced = DIALECTS[dialect](resources, mpiexec, tuple(hosts), bind_cores, as_root)
-    return [*_environment((*forced, *variables)), *line, *options, *argv]
+        return [*inside, *argv]
+    if dialect == "template":
+        line, forced = _template(resources, mpiexec, tuple(hosts), template)
+    else:
+        line, forced = DIALECTS[dialect](resources, mpiexec, tuple(hosts), bind_cores, as_root)
+    return [*_environment((*forced, *variables)), *line, *options, *inside, *argv]
 
 
 _Line = tuple[list[str], tuple[tuple[str, str], ...]]
@@ -181,6 +204,40 @@ DIALECTS: dict[str, Callable[[ResourceRequest, str, tuple[str, ...], bool, bool]
     "openmpi": _openmpi,
     "srun": _srun,
 }
+
+
+TEMPLATE_WORDS = ("nodes", "ranks", "ranks_per_node", "cores_per_rank", "gpus_per_rank", "memory_per_node_mib", "hosts")
+"""What the words of a dialect given by a site file may name, in braces."""
+
+
+def _template(resources: ResourceRequest, mpiexec: str, hosts: tuple[str, ...], template: Sequence[str]) -> _Line:
+    """Build a line for a launcher that is described by a site file.
+
+    A word that names `{hosts}` is left out, with the option before it, where no hosts are named; one that names GPUs
+    or memory is left out where none are asked for.
+
+    Raises:
+        ConfigError: If the number of ranks is not named: every launch would have the same.
+    """
+    if not any("{ranks}" in word for word in template):
+        raise ConfigError("The launcher's template does not name {ranks}. Correct 'launcher.template' in the site.")
+    values = {
+        "nodes": resources.nodes,
+        "ranks": resources.ranks,
+        "ranks_per_node": resources.ranks_per_node,
+        "cores_per_rank": resources.cores_per_rank,
+        "gpus_per_rank": resources.gpus_per_rank,
+        "memory_per_node_mib": resources.memory_per_rank_mib * resources.ranks_per_node,
+        "hosts": ",".join(hosts),
+    }
+    absent = [f"{{{name}}}" for name in ("gpus_per_rank", "memory_per_node_mib", "hosts") if not values[name]]
+    line = [mpiexec]
+    for word in template:
+        if not any(name in word for name in absent):
+            line.append(word.format_map(values))
+        elif not word.startswith("-") and line[-1].startswith("-"):
+            line.pop()
+    return line, ()
 
 
 def _environment(variables: Sequence[tuple[str, str]]) -> list[str]:

@@ -3,69 +3,37 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
+import shlex
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, model_validator
 
-from site_configs.launch import DIALECTS, Launcher
+from site_configs.container import container_words
+from site_configs.launch import Launcher
 from site_configs.machine import count_cores, count_memory_mib
+from site_configs.mpiexec import detect_dialect, find_mpiexec
+from site_configs.partition import Count, Interchange, Limits, Partition, SitePart
 from site_configs.resources import ResourceRequest
+from site_configs.settings import Container, Environment, LauncherSettings, Role, Storage
 from surrogate.core.errors import ResourceError, SiteError
 
+__all__ = ["Capacity", "Environment", "LauncherSettings", "Role", "RoleName", "Site", "check_fits", "workers_that_fit"]
+
 SCHEMA_VERSION = 1
-_SELF_NAMES = {"openmpi": ("open mpi", "openrte", "prrte"), "mpich": ("hydra", "mpich", "intel(r) mpi")}
-RoleName = Literal["simulate", "train"]
-Count = Annotated[int, Field(ge=1)]
+RoleName = Literal["simulate", "train", "serve", "drive"]
+_INSTEAD: dict[RoleName, RoleName] = {"drive": "simulate", "serve": "train"}
+ACCOUNT_VARIABLE = "SURROGATE_ACCOUNT"
+# A server of NVIDIA's multi-process service for each job, so that programs of different runs share a GPU.
+_MPS = (
+    'export CUDA_MPS_PIPE_DIRECTORY="${TMPDIR:-/tmp}/mps-$SLURM_JOB_ID"',
+    'export CUDA_MPS_LOG_DIRECTORY="$CUDA_MPS_PIPE_DIRECTORY"',
+    'mkdir -p "$CUDA_MPS_PIPE_DIRECTORY" && nvidia-cuda-mps-control -d',
+)
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class LauncherSettings(_Part):
-    """How MPI programs are started."""
-
-    dialect: Literal["auto", "mpich", "openmpi", "srun"] = Field(
-        default="auto", description="The launcher's language; 'auto' asks the launcher what it is."
-    )
-    mpiexec: str = Field(
-        default="embedded",
-        description="'embedded' is the mpiexec beside this Python; else an absolute path, or a name on PATH.",
-    )
-    options: tuple[str, ...] = Field(default=(), description="Further options, given to every launch.")
-    variables: dict[str, str] = Field(default={}, description="Environment variables of the launcher and its ranks.")
-    bind_cores: bool = Field(
-        default=False,
-        description="Bind ranks to cores. Off where several runs share a node: each launcher would bind to core 0.",
-    )
-
-
-class Environment(_Part):
-    """What the shell does before workers start, and the variables that programs see."""
-
-    setup: tuple[str, ...] = Field(default=(), description="Shell lines, such as `module load gcc`.")
-    variables: dict[str, str] = Field(default={}, description="Environment variables.")
-
-
-class Role(_Part):
-    """Where one kind of work is done, and how much of it at once."""
-
-    workers: Count | None = Field(default=None, description="Most runs at once; as many as fit when absent.")
-    launcher: LauncherSettings | None = Field(
-        default=None,
-        description="How this role's MPI programs are started, where the site's own launcher is not theirs: a program "
-        "belongs to the MPI that it was built with.",
-    )
-    environment: Environment = Field(default=Environment(), description="Added to the site's own environment.")
-
-
-class Site(_Part):
+class Site(SitePart):
     """One machine.
 
     Attributes are documented by their fields; `surrogate site show NAME` prints them as they are understood.
@@ -74,7 +42,10 @@ class Site(_Part):
     schema_version: Literal[1] = Field(default=1, description="Version of this file's form.")
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Name on the command line.")
     description: str = Field(default="", description="One sentence.")
+    guide: str = Field(default="", description="The machine's user guide, from which this file was written.")
     scheduler: Literal["local", "slurm", "pbs"] = Field(default="local", description="Who hands out the machine.")
+    account: str | None = Field(default=None, description="Account that is charged; the user's default when absent.")
+    needs_account: bool = Field(default=False, description="Whether the machine refuses jobs that name no account.")
     launcher: LauncherSettings = Field(default=LauncherSettings())
     nodes: Count = Field(default=1, description="Nodes that one campaign may use at once.")
     cores: Count | None = Field(default=None, description="Cores of a node; counted on this machine when absent.")
@@ -82,46 +53,132 @@ class Site(_Part):
     gpus: Annotated[int, Field(ge=0)] = Field(default=0, description="GPUs of a node.")
     walltime_s: Count | None = Field(default=None, description="Longest wall-clock time of one run, seconds.")
     environment: Environment = Field(default=Environment())
-    roles: dict[RoleName, Role] = Field(default={}, description="What differs for simulations and for training.")
+    transport: dict[str, str] = Field(
+        default={}, description="Environment variables of communication libraries: NCCL_…, UCX_…, FI_…."
+    )
+    container: Container | None = Field(default=None, description="Image that programs run in; none when absent.")
+    storage: Storage = Field(default=Storage())
+    roles: dict[RoleName, Role] = Field(
+        default={}, description="What differs for simulations, training, serving, and a driver that is itself a job."
+    )
+    partitions: dict[str, Partition] = Field(default={}, description="Parts of the machine that jobs are submitted to.")
+    interchange: Interchange = Field(default=Interchange(), description="How compute nodes reach the driver.")
+    limits: Limits = Field(default=Limits(), description="How gently the scheduler is treated.")
+    end_hook: str | None = Field(
+        default=None,
+        description="Shell command on the driver's side when a campaign has ended; it finds SURROGATE_WORKDIR, "
+        "SURROGATE_VERDICT and SURROGATE_FINAL.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Site:
+        for name, role in self.roles.items():
+            if role.partition is not None and role.partition not in self.partitions:
+                raise ValueError(
+                    f"the role '{name}' names the partition '{role.partition}', and there is no "
+                    f"[partitions.{role.partition}]"
+                )
+        if len(self.partitions) > 1:
+            for name in ("simulate", "train"):
+                if self._key(name) is None:
+                    raise ValueError(
+                        f"there are {len(self.partitions)} partitions, and 'roles.{name}.partition' does not say "
+                        f"which of them is meant: {', '.join(self.partitions)}"
+                    )
+        if self.partitions and self.scheduler == "local":
+            raise ValueError("partitions belong to a scheduler, and 'scheduler' is 'local'")
+        return self
 
     def role(self, name: RoleName) -> Role:
         """Return the settings of a role; the defaults when the file says nothing of it."""
         return self.roles.get(name, Role())
 
-    def capacity(self) -> Capacity:
-        """Return what the site has, with what the file leaves out counted on this machine."""
+    def partition(self, role: RoleName) -> Partition:
+        """Return where jobs of a role go, with the account that they are charged to.
+
+        A driver goes where the simulations go, and a server where the training goes, unless the site says otherwise.
+        """
+        key = self._key(role)
+        own = self.partitions[key] if key is not None else next(iter(self.partitions.values()), Partition())
+        account = own.account or self.account
+        if account is not None and "{account}" in account:
+            account = account.replace("{account}", self.account) if self.account else None
+        return own.model_copy(update={"account": account})
+
+    def capacity(self, role: RoleName = "simulate") -> Capacity:
+        """Return what nodes of a role have, with what the file leaves out counted on this machine.
+
+        Args:
+            role: Whose partition is meant.
+        """
+        own = self.partition(role)
+        cores, memory = own.cores or self.cores, own.memory_mib or self.memory_mib
         return Capacity(
-            nodes=self.nodes,
-            cores=self.cores if self.cores is not None else count_cores(),
-            memory_mib=self.memory_mib if self.memory_mib is not None else count_memory_mib(),
-            gpus=self.gpus,
+            nodes=min(self.nodes, own.nodes or self.nodes),
+            cores=cores if cores is not None else count_cores(),
+            memory_mib=memory if memory is not None else count_memory_mib(),
+            gpus=self.gpus if own.gpus is None else own.gpus,
         )
 
     def variables(self, role: RoleName) -> dict[str, str]:
         """Return the environment variables of a role; the role's win over the site's."""
-        return {**self.environment.variables, **self.role(role).environment.variables}
+        locks = {} if self.storage.file_locks else {"HDF5_USE_FILE_LOCKING": "FALSE"}
+        return {**locks, **self.transport, **self.environment.variables, **self.role(role).environment.variables}
 
-    def find_launcher(self, role: RoleName | None = None) -> Launcher:
+    def setup_lines(self, role: RoleName) -> tuple[str, ...]:
+        """Return the shell lines that come before the command of a job, or before workers on this machine."""
+        parts = (self.environment, self.role(role).environment)
+        lines = [f"umask {self.storage.umask}"] if self.storage.umask else []
+        lines += [line for part in parts for line in part.setup]
+        lines += [f"module load {module}" for part in parts for module in part.modules]
+        venv = self._venv(role)
+        if venv:
+            lines.append(f"source {_shell_path(venv)}/bin/activate")
+        if self.storage.node_local:
+            lines += [f"export TMPDIR={_shell_path(self.storage.node_local)}", 'mkdir -p "$TMPDIR"']
+        if self.scheduler != "local" and self.partition(role).mps:
+            lines += _MPS
+        return tuple(lines)
+
+    def python(self, role: RoleName) -> str:
+        """Return the interpreter of a role's workers: of its environment, or else the one that runs this."""
+        venv = self._venv(role)
+        return f"{expanded(venv)}/bin/python" if venv else sys.executable
+
+    def find_launcher(self, role: RoleName | None = None, *, written: bool = False) -> Launcher:
         """Return a launcher of this site with its absolute path and its dialect.
 
         Args:
             role: Whose launcher; the site's own when None, or when the role has none.
+            written: Take it as the site file writes it and look for nothing, to show what would be done elsewhere.
 
         Raises:
             SiteError: If it is not there, or does not say which MPI it belongs to.
         """
         settings = (self.role(role).launcher if role else None) or self.launcher
         program = "srun" if settings.dialect == "srun" and settings.mpiexec == "embedded" else settings.mpiexec
-        path = find_mpiexec(program, self.name)
-        dialect = settings.dialect if settings.dialect != "auto" else detect_dialect(path)
+        path = program if written and program != "embedded" else find_mpiexec(program, self.name)
+        container = (self.role(role).container if role else None) or self.container
         return Launcher(
-            dialect=dialect,
+            dialect=settings.dialect if settings.dialect != "auto" else detect_dialect(path),
             mpiexec=path,
             options=settings.options,
             variables=tuple(sorted(settings.variables.items())),
             bind_cores=settings.bind_cores,
-            as_root=os.geteuid() == 0,
+            as_root=not written and os.geteuid() == 0,
+            template=settings.template,
+            inside=container_words(container, gpus=False) if container else (),
+            inside_with_gpus=container_words(container, gpus=True) if container else (),
+            inside_python=container.python if container else "",
         )
+
+    def _key(self, role: RoleName) -> str | None:
+        """Return which partition a role names, or the role that stands in for it."""
+        instead = _INSTEAD.get(role)
+        return self.role(role).partition or (self.role(instead).partition if instead else None)
+
+    def _venv(self, role: RoleName) -> str | None:
+        return self.role(role).environment.venv or self.environment.venv
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,74 +198,39 @@ class Capacity:
     gpus: int
 
 
-def find_mpiexec(program: str, site: str) -> str:
-    """Return the absolute path of a site's launcher.
+def expanded(path: str) -> str:
+    """Return a path of a site file with the variables of this machine filled in."""
+    return os.path.expandvars(os.path.expanduser(path))  # noqa: PTH111 - the variables are filled in with it
 
-    The environment's own launcher is named by its path, never searched for: another MPI's mpiexec would start N
-    programs that each believe to be alone.
 
-    Args:
-        program: `embedded`, an absolute path, or a name on PATH.
-        site: Name of the site, for the sentence.
+def check_account(site: Site, role: RoleName) -> None:
+    """Ask for the account where the machine needs one and none is known.
 
     Raises:
-        SiteError: If there is no such program.
+        SiteError: If so, in a sentence that says how to name it.
     """
-    if program == "embedded":
-        path = Path(sys.executable).parent / "mpiexec"
-        if not os.access(path, os.X_OK):
-            raise SiteError(
-                f"Site '{site}' starts MPI programs with the mpiexec of this Python's own environment, and {path} is "
-                "not there. Install one with: pip install 'surrogate-hpc[mpich]', or name another mpiexec in the site."
-            )
-        return str(path)
-    found = shutil.which(program)
-    if found is None:
-        raise SiteError(
-            f"Site '{site}' starts MPI programs with '{program}', and no such program was found. "
-            "Load the module that brings it, or correct 'launcher.mpiexec' in the site."
-        )
-    return str(Path(found).absolute())
-
-
-@lru_cache(maxsize=8)
-def detect_dialect(mpiexec: str) -> str:
-    """Return the dialect that a launcher says it speaks.
-
-    Args:
-        mpiexec: Absolute path of the launcher.
-
-    Raises:
-        SiteError: If it does not say.
-    """
-    try:
-        answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=30, check=False)
-        text = (answer.stdout + answer.stderr).lower()
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SiteError(f"The launcher {mpiexec} cannot be started: {error}.") from error
-    for dialect, words in (
-        ("openmpi", ("open mpi", "openrte", "prrte")),
-        ("mpich", ("hydra", "mpich", "intel(r) mpi")),
-    ):
-        if any(word in text for word in words):
-            return dialect
+    if site.scheduler == "local" or not site.needs_account or site.partition(role).account:
+        return
     raise SiteError(
-        f"The launcher {mpiexec} does not say which MPI it belongs to. "
-        f"Set 'launcher.dialect' in the site to one of: {', '.join(DIALECTS)}."
+        f"Jobs on site '{site.name}' are charged to an account, and none was named. Give --account NAME, set "
+        f'{ACCOUNT_VARIABLE}, or write a site of your own that has: extends = "{site.name}" and account = "NAME".'
     )
 
 
-def check_fits(site: Site, resources: ResourceRequest) -> None:
+def check_fits(site: Site, resources: ResourceRequest, role: RoleName = "simulate") -> None:
     """Refuse what a site can never run.
 
     Args:
         site: The site.
         resources: What is asked of it.
+        role: Whose partition is meant.
 
     Raises:
         ResourceError: In a sentence that says what was asked, what the site has, and what to change.
+        SiteError: If the site needs an account and none was named.
     """
-    has = site.capacity()
+    check_account(site, role)
+    has = site.capacity(role)
     memory = resources.ranks_per_node * resources.memory_per_rank_mib
     limits = (
         (resources.nodes, has.nodes, "node", "nodes", ""),
@@ -227,6 +249,11 @@ def check_fits(site: Site, resources: ResourceRequest) -> None:
             f"A run may take {resources.walltime_s} s, and site '{site.name}' ends runs after {site.walltime_s} s. "
             "Ask for a shorter walltime."
         )
+    if site.scheduler != "local" and resources.walltime_s > site.partition(role).walltime_s:
+        raise ResourceError(
+            f"A run may take {resources.walltime_s} s, and a job on site '{site.name}' ends after "
+            f"{site.partition(role).walltime_s} s. Ask for a shorter walltime, or give jobs more time in the site."
+        )
 
 
 def workers_that_fit(site: Site, resources: ResourceRequest, role: RoleName = "simulate") -> int:
@@ -240,8 +267,8 @@ def workers_that_fit(site: Site, resources: ResourceRequest, role: RoleName = "s
     Raises:
         ResourceError: If not even one fits.
     """
-    check_fits(site, resources)
-    has = site.capacity()
+    check_fits(site, resources, role)
+    has = site.capacity(role)
     fits = has.cores // resources.cores_per_node
     for per_rank, there in ((resources.memory_per_rank_mib, has.memory_mib), (resources.gpus_per_rank, has.gpus)):
         if per_rank:
@@ -254,3 +281,9 @@ def _ranks(resources: ResourceRequest) -> str:
     """Return `2 ranks` or `2 ranks of 4 cores`."""
     ranks = f"{resources.ranks} rank{'' if resources.ranks == 1 else 's'}"
     return ranks if resources.cores_per_rank == 1 else f"{ranks} of {resources.cores_per_rank} cores"
+
+
+def _shell_path(path: str) -> str:
+    """Return a path as a word of the shell that still expands its variables."""
+    home = path.replace("~", "$HOME", 1) if path.startswith("~/") else path
+    return f'"{home}"' if "$" in home else shlex.quote(home)

@@ -54,7 +54,7 @@ def test_an_unknown_name_is_answered_with_the_nearest():
         ("corse = 2\n", r"Unknown key 'corse'\. Did you mean 'cores'\?"),
         ('[launcher]\nmpiexe = "x"\n', r"Unknown key 'launcher\.mpiexe'\. Did you mean 'mpiexec'\?"),
         ("[roles.simulate]\nworkes = 1\n", r"Unknown key 'roles\.simulate\.workes'\. Did you mean 'workers'\?"),
-        ("[roles.simulat]\nworkers = 1\n", r"'roles\.simulat'.*'simulate' or 'train'"),
+        ("[roles.simulat]\nworkers = 1\n", r"'roles\.simulat'.*'simulate', 'train', 'serve' or 'drive'"),
         ("cores = 0\n", r"'cores' is 0, and it should be greater than or equal to 1\."),
         ('cores = "2"\n', r"'cores' is '2', and it should be a valid integer\."),
         ("cores = 2.5\n", r"'cores' is 2\.5"),

@@ -9,8 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from site_configs.machine import count_cores, count_memory_mib
+from site_configs.mpiexec import detect_dialect
 from site_configs.resources import ResourceRequest
-from site_configs.site import LauncherSettings, Role, Site, check_fits, detect_dialect, workers_that_fit
+from site_configs.site import LauncherSettings, Role, Site, check_fits, workers_that_fit
 from surrogate.core.errors import ResourceError, SiteError
 
 FOUR = Site(name="four", cores=4, memory_mib=8000, gpus=1, walltime_s=600)
