@@ -40,6 +40,8 @@ class KerasRuntime:
         """
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+        # TensorFlow announces oneDNN on stderr at any log level; without it the numbers are the same on every processor.
+        os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
         try:
             import keras
             import tensorflow as tf
