@@ -9,6 +9,7 @@ import typer
 from surrogate import __version__
 from workflows.cli.campaign_commands import add_campaign_commands
 from workflows.cli.ingest_command import add_ingest_command
+from workflows.cli.new_command import add_new_command
 from workflows.cli.predict_command import add_predict_command
 from workflows.cli.promote_command import add_promote_command
 from workflows.cli.registry_commands import registry_commands
@@ -45,6 +46,7 @@ def application() -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    add_new_command(app)
     add_campaign_commands(app)
     add_ingest_command(app)
     add_predict_command(app)
