@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surrogate import __version__
+from surrogate.core.files import sha256_file
 from surrogate.core.identity import digest
 from surrogate.core.schema import SampleTable
 from surrogate.data.dataset import Dataset
+from surrogate.inference.artifact import MANIFEST
 from surrogate.inference.compare import runtime_difference
 from surrogate.inference.latency import SpeedUp, measure_latency, speed_up
 from surrogate.inference.predictor import Predictor
@@ -46,7 +48,7 @@ class Judged:
 
 
 def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, registry: Registry, line: str) -> str:
-    """Take the artifact into the registry and return its version.
+    """Take the artifact into the registry and return its version; what was taken before keeps its version.
 
     Args:
         driver: Holds the campaign.
@@ -59,6 +61,10 @@ def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, 
     Raises:
         IntegrityError: If the artifact is damaged.
     """
+    key = digest("register", dataset.hash, sha256_file(trained.artifact / MANIFEST), str(registry.root))[:32]
+    known = driver.done(REGISTER, key)
+    if known is not None and known["version"] in registry.versions(plan.campaign.name):
+        return str(known["version"])
     lineage = Lineage(
         campaign=plan.campaign.name,
         dataset_hash=dataset.hash,
@@ -70,7 +76,7 @@ def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, 
         facts={"identity": plan.identity, "seed": plan.campaign.seed, "training_ranks": trained.ranks},
     )
     version = registry.add(trained.artifact, lineage)
-    driver.finish(REGISTER, dataset.hash, {"version": version, "registry": str(registry.root)})
+    driver.finish(REGISTER, key, {"version": version, "registry": str(registry.root)})
     return version
 
 
