@@ -92,7 +92,7 @@ def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, 
         journal.append(
             {
                 "event": "campaign.opened",
-                "campaign": campaign.name,
+                "name": campaign.name,
                 "uid": journal.uid,
                 "version": __version__,
                 "token": lease.token,

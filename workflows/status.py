@@ -200,7 +200,7 @@ def _status(workdir: Path, loaded: Loaded) -> Status:
         executions=dict(state.ended),
         failures=dict(sorted(state.failures.items(), key=lambda item: -item[1])),
         recent_failures=_recent(state),
-        seconds_per_run=state.seconds["success"] / successes if successes else None,
+        seconds_per_run=state.seconds["success"] / successes if state.seconds["success"] else None,
         runs_per_hour=rate * 3600 if rate else None,
         eta_s=left / rate if rate and left else None,
         requests=tuple({"id": name, **request} for name, request in state.requests.items()),

@@ -73,12 +73,20 @@ def _resume(
     _end(result, as_json)
 
 
-def _status(workdir: _Workdir, as_json: _Json = False) -> None:
-    """Tell how a campaign stands."""
+def _status(
+    workdir: _Workdir,
+    as_json: _Json = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on telling until nobody works on it any more.")] = False,
+    every: Annotated[float, typer.Option("--every", min=0.1, help="Seconds between two looks of --watch.")] = 1.0,
+) -> None:
+    """Tell how a campaign stands. With --watch: live on a terminal, else a line (with --json an object) a change."""
     from workflows.status import status
     from workflows.status_view import render
     from workflows.workspace import Workspace
 
+    if watch:
+        _watch(Workspace.open(workdir).root, as_json, every)
+        return
     found = status(Workspace.open(workdir).root)
     if as_json:
         console.put_json(found.to_json())
@@ -86,6 +94,20 @@ def _status(workdir: _Workdir, as_json: _Json = False) -> None:
     from rich.console import Console
 
     Console().print(render(found))
+
+
+def _watch(workdir: Path, as_json: bool, every_s: float) -> None:
+    """Tell how a campaign stands until nobody works on it."""
+    import sys
+
+    from workflows import status_watch
+
+    if as_json:
+        status_watch.watch_json(workdir, every_s, console.put)
+    elif sys.stdout.isatty():
+        status_watch.watch_live(workdir, every_s)
+    else:
+        status_watch.watch_lines(workdir, every_s, console.put)
 
 
 def _validate(workdir: _Workdir, registry: _Registry = None, as_json: _Json = False) -> None:
