@@ -13,9 +13,12 @@ from collections.abc import Mapping, Sequence
 
 from parsl.executors import HighThroughputExecutor
 from parsl.executors.errors import ExecutorError
+from parsl.executors.high_throughput.errors import CommandClientTimeoutError
 from parsl.jobs.errors import TooManyJobFailuresError
 from parsl.jobs.states import JobState, JobStatus
 from parsl.providers import LocalProvider
+
+from surrogate.core.outcome import FailureKind
 
 COMMAND_TIMEOUT_S = 5.0
 BROKEN_AFTER = 3
@@ -27,8 +30,12 @@ class InterchangeLostError(ExecutorError):
     """The interchange is gone: nothing that was submitted to it will answer."""
 
 
-class BrokenBlocksError(TooManyJobFailuresError):
-    """Block after block ended before one of its workers had reported; the message is what the last one wrote."""
+class ExecutorTroubleError(TooManyJobFailuresError):
+    """Nothing more can be done on this site until a person mends it; the message is a sentence for that person."""
+
+
+class BrokenBlocksError(ExecutorTroubleError):
+    """Block after block ended before one of its workers had reported; the message ends with what the last one wrote."""
 
 
 class LocalBlocks(LocalProvider):
@@ -71,6 +78,34 @@ class SupervisedExecutor(HighThroughputExecutor):
         """Tell whether the interchange still runs."""
         return self.interchange_proc is not None and self.interchange_proc.poll() is None
 
+    def bury(self, block: str) -> None:
+        """Tell the interchange that a block is gone, so that its runs are given to others at once.
+
+        Args:
+            block: Number of the block.
+        """
+        with contextlib.suppress(CommandClientTimeoutError):
+            self.command_client.run(["BURY_BLOCK", block])
+
+    def end_of(self, manager: str) -> tuple[FailureKind, str]:
+        """Return how the block of a manager ended, where a scheduler says so, and a sentence; else an empty one.
+
+        Args:
+            manager: Name of the manager.
+        """
+        del manager
+        return FailureKind.NODE_LOST, ""
+
+    def retire(self, block: str) -> None:
+        """Give a block nothing more to do; blocks without an end go on.
+
+        Args:
+            block: Number of the block.
+        """
+
+    def warn(self) -> None:
+        """Warn commands that they are to end; without a scheduler nobody passes that on."""
+
     def give_up(self) -> None:
         """Fail everything that was submitted, and end the blocks, when the interchange is gone."""
         if not self.bad_state_is_set:
@@ -99,7 +134,13 @@ def stop_when_broken(executor: SupervisedExecutor, status: Mapping[str, JobStatu
     if len(blocks) < BROKEN_AFTER or any(status[block].state not in _TROUBLE for block in blocks):
         return
     if set(blocks).isdisjoint(executor.connected_blocks()):
-        executor.set_bad_state_and_fail_all(BrokenBlocksError(_last_words(status[blocks[-1]])))
+        words = _last_words(status[blocks[-1]])
+        executor.set_bad_state_and_fail_all(
+            BrokenBlocksError(
+                "The workers of the site end before they have done anything. Mend their environment. "
+                f"The last one said: {words}"
+            )
+        )
 
 
 def _last_words(status: JobStatus) -> str:

@@ -25,11 +25,11 @@ def main() -> None:
         os.setsid()
     threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
 
-    from parsl.executors.high_throughput.interchange import Interchange
+    from site_configs.burying import BuryingInterchange
 
     # The pipe from Parsl's own executor in the parent process, no file and no network.
     settings = pickle.load(sys.stdin.buffer)  # noqa: S301
-    Interchange(**settings).start()
+    BuryingInterchange(**settings).start()
 
 
 def _end_with(driver: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from site_configs.resources import ResourceRequest
-from site_configs.site import RoleName, Site, workers_that_fit
+from site_configs.shape import shape_of
+from site_configs.site import RoleName, Site
 from surrogate.core.errors import SiteError
 
 if TYPE_CHECKING:
@@ -27,23 +28,28 @@ STRATEGY_PERIOD_S = 0.2
 
 # -P: what happens to lie in the current folder is never imported.
 _MANAGER = (
-    "{python} -P -m parsl.executors.high_throughput.process_worker_pool {{debug}} {{max_workers_per_node}} "
+    "{python} -P -m {module} {{debug}} {{max_workers_per_node}} "
     "-a {{addresses}} -p {{prefetch_capacity}} -c {{cores_per_worker}} -m {{mem_per_worker}} --poll {{poll_period}} "
     "--port={{worker_port}} --cert_dir {{cert_dir}} --logdir={{logdir}} --logconf={{logconf}} "
     "--block_id={{{{block_id}}}} --hb_period={{heartbeat_period}} {{address_probe_timeout_string}} "
     "--hb_threshold={orphan_life} --drain_period={{drain_period}} --cpu-affinity {{cpu_affinity}} "
     "{{enable_mpi_mode}} --mpi-launcher={{mpi_launcher}} --available-accelerators {{accelerators}}"
 )
+_PARSLS_OWN = "parsl.executors.high_throughput.process_worker_pool"
+_OURS = "site_configs.manager"
 
 
 def parsl_config(
     site: Site,
     run_dir: Path,
-    resources: ResourceRequest,
+    sizes: Sequence[ResourceRequest],
     *,
     role: RoleName = "simulate",
     variables: Mapping[str, str] | None = None,
-    python: str = sys.executable,
+    comment: str = "",
+    prefix: str = "sg",
+    scratch: str = "sg-",
+    python: str | None = None,
 ) -> Config:
     """Return the configuration of one executor, labelled by its role.
 
@@ -53,50 +59,72 @@ def parsl_config(
     Args:
         site: The machine.
         run_dir: Where Parsl keeps its logs and scripts; inside the working directory of the campaign.
-        resources: What one run needs.
+        sizes: What each kind of run needs.
         role: What the workers are for.
         variables: Environment variables that workers must have, beside the site's own.
-        python: Interpreter of the workers.
+        comment: Tag of the campaign's jobs.
+        prefix: How the names of jobs begin.
+        scratch: How the names of scratch folders on nodes begin.
+        python: Interpreter of the workers; the site's when None.
 
     Raises:
-        ResourceError: If not even one run fits.
+        ResourceError: If a run can never fit.
         SiteError: If the site's scheduler is not supported.
     """
-    if site.scheduler != "local":
+    from parsl.config import Config
+
+    shape = shape_of(site, role, sizes)
+    settings: dict[str, Any] = {
+        "loopback_address": LOOPBACK,
+        # The number of workers is ours to decide: Parsl divides the built-in cores, not those we may use.
+        "cores_per_worker": 1e-6,
+        "cpu_affinity": "none",
+        "prefetch_capacity": 0,
+        "heartbeat_period": HEARTBEAT_PERIOD_S,
+        "poll_period": POLL_MS,
+        "encrypted": True,
+    }
+    interchange = [python or sys.executable, "-P", "-m", "site_configs.interchange"]
+    named = {"python": shlex.quote(python or site.python(role)), "orphan_life": ORPHAN_LIFE_S}
+    if site.scheduler == "slurm":
+        from site_configs.slurm_config import slurm_executor
+
+        executor: Any = slurm_executor(
+            site,
+            role,
+            shape,
+            manager=_MANAGER.format(module=_OURS, **named),
+            interchange=interchange,
+            comment=comment,
+            prefix=prefix,
+            variables=variables or {},
+            scratch=scratch,
+            settings=settings,
+        )
+    elif site.scheduler == "local":
+        from parsl.launchers import SimpleLauncher
+
+        from site_configs.executor import LocalBlocks, SupervisedExecutor, stop_when_broken
+
+        setup = worker_setup(site, role, variables or {})
+        executor = SupervisedExecutor(
+            label=role,
+            provider=LocalBlocks(
+                launcher=SimpleLauncher(), init_blocks=1, min_blocks=1, max_blocks=1, worker_init=setup
+            ),
+            launch_cmd=_MANAGER.format(module=_PARSLS_OWN, **named),
+            interchange_launch_cmd=interchange,
+            address=LOOPBACK,
+            max_workers_per_node=shape.workers,
+            heartbeat_threshold=HEARTBEAT_THRESHOLD_S,
+            block_error_handler=stop_when_broken,
+            **settings,
+        )
+    else:
         raise SiteError(
             f"Site '{site.name}' is handed out by {site.scheduler}, and this version starts work on the local machine "
-            "only. Use a site with scheduler = \"local\", such as 'laptop'."
+            'and by SLURM. Use a site with scheduler = "local" or "slurm".'
         )
-    from parsl.config import Config
-    from parsl.launchers import SimpleLauncher
-
-    from site_configs.executor import LocalBlocks, SupervisedExecutor, stop_when_broken
-
-    workers = workers_that_fit(site, resources, role)
-    executor = SupervisedExecutor(
-        label=role,
-        provider=LocalBlocks(
-            launcher=SimpleLauncher(),
-            init_blocks=1,
-            min_blocks=1,
-            max_blocks=1,
-            worker_init=worker_setup(site, role, variables or {}),
-        ),
-        launch_cmd=_MANAGER.format(python=shlex.quote(python), orphan_life=ORPHAN_LIFE_S),
-        interchange_launch_cmd=[python, "-P", "-m", "site_configs.interchange"],
-        address=LOOPBACK,
-        loopback_address=LOOPBACK,
-        # The number of workers is ours to decide: Parsl divides the built-in cores, not those we may use.
-        cores_per_worker=1e-6,
-        max_workers_per_node=workers,
-        cpu_affinity="none",
-        prefetch_capacity=0,
-        heartbeat_period=HEARTBEAT_PERIOD_S,
-        heartbeat_threshold=HEARTBEAT_THRESHOLD_S,
-        poll_period=POLL_MS,
-        block_error_handler=stop_when_broken,
-        encrypted=True,
-    )
     return Config(
         executors=[executor],
         run_dir=str(run_dir),
@@ -117,7 +145,7 @@ def worker_setup(site: Site, role: RoleName, variables: Mapping[str, str]) -> st
         role: What the workers are for.
         variables: Environment variables beside the site's own; they win.
     """
-    lines = [*site.environment.setup, *site.role(role).environment.setup]
+    lines = [*site.setup_lines(role)]
     for name, value in {**site.variables(role), **variables}.items():
         lines.append(f"export {name}={shlex.quote(value)}")
     return "\n".join(lines)

@@ -5,19 +5,22 @@ Arguments and results are JSON text, so that a task means the same on every work
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim_wrappers.protocol import RunRequest
+from sim_wrappers.protocol import Program, RunRequest
+from site_configs import allocation
+from site_configs.allocation import Allocation
 from site_configs.launch import Launcher
 from site_configs.resources import ResourceRequest
 from surrogate.core.identity import digest
@@ -27,9 +30,8 @@ from surrogate.core.schema import Schema
 if TYPE_CHECKING:
     from parsl.dataflow.dflow import DataFlowKernel
 
-    from sim_wrappers.protocol import Program
-
 _GRACE_S = 0.5
+_REFUSED_BY = "refused_by_block"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +119,64 @@ def request_from_text(text: str) -> RunRequest:
     return RunRequest(**{**record, "resources": resources, "remedies": tuple(record["remedies"])})
 
 
-def execute_run(context: str, request: str) -> str:
+def execute_run(context: str, request: str, needs_s: float = 0.0) -> str:
     """Execute one run on a worker and return its Outcome.
 
     Args:
         context: A `RunContext` as text.
         request: A `RunRequest` as text.
+        needs_s: Seconds that it is expected to take; 0 for not known.
 
     Returns:
-        JSON text of the Outcome.
+        JSON text of the Outcome, or a refusal (see `refusing_block`) when the job around the worker ends too soon.
     """
     from sim_wrappers import catalog
-    from sim_wrappers.execute import execute
+    from sim_wrappers.execute import Keeping, execute
     from workflows.adoption import run_folder
 
     common = _context(context)
     run = request_from_text(request)
     _guard(run.run_id)
     workdir = Path(common.workdir)
-    outcome = execute(
-        run,
-        catalog.get(run.simulator),
-        _launch(common.launcher),
-        run_folder(workdir, run.run_id),
-        workdir=workdir,
-        space_schema=common.schema,
-    )
+    around = allocation.current()
+    if around is not None and around.refuses(needs_s):
+        return json.dumps({_REFUSED_BY: around.block})
+    with _placed(around, common.launcher, run.resources) as (launch, kept):
+        if around is not None and around.slots and around.refuses(needs_s):
+            return json.dumps({_REFUSED_BY: around.block})
+        outcome = execute(
+            run,
+            catalog.get(run.simulator),
+            launch,
+            run_folder(workdir, run.run_id),
+            workdir=workdir,
+            space_schema=common.schema,
+            keeping=Keeping(environment=kept),
+        )
     return json.dumps(outcome.to_json())
+
+
+def refusing_block(text: str) -> str | None:
+    """Return the block that ends too soon for a run, when a worker answered so instead of executing it, else None.
+
+    Args:
+        text: What `execute_run` returned.
+    """
+    record = json.loads(text)
+    return str(record[_REFUSED_BY]) if _REFUSED_BY in record else None
+
+
+@contextlib.contextmanager
+def _placed(
+    around: Allocation | None, launcher: Launcher, resources: ResourceRequest
+) -> Iterator[tuple[Callable[[Program, ResourceRequest], list[str]], tuple[str, ...]]]:
+    """Give a run its share of the nodes; yield how it is launched there, and which variables the launcher needs."""
+    if around is None:
+        yield _launch(launcher), ()
+        return
+    with around.placed(resources) as place:
+        line, kept = around.launch(launcher, place)
+        yield lambda program, size: line(program.argv, size, program.mpi), kept
 
 
 def run_command(command: str) -> str:
@@ -160,16 +193,18 @@ def run_command(command: str) -> str:
     _guard(tag)
     kill_tagged(RUN_VARIABLE, tag)  # what a dead worker left of the same command
     resources = ResourceRequest(**record["resources"])
-    line = Launcher.from_json(record["launcher"]).line(record["argv"], resources, mpi=record["mpi"])
+    program = Program(tuple(record["argv"]), record["mpi"])
     log = Path(record["log"])
     log.parent.mkdir(parents=True, exist_ok=True)
-    ended = run_process(
-        line,
-        cwd=Path(record["cwd"]),
-        env={**scrubbed_environment(os.environ), **dict(record["environment"]), RUN_VARIABLE: tag},
-        stdout=log,
-        timeout_s=resources.walltime_s,
-    )
+    with _placed(allocation.current(), Launcher.from_json(record["launcher"]), resources) as (launch, kept):
+        line = launch(program, resources)
+        ended = run_process(
+            line,
+            cwd=Path(record["cwd"]),
+            env={**scrubbed_environment(os.environ, kept), **dict(record["environment"]), RUN_VARIABLE: tag},
+            stdout=log,
+            timeout_s=resources.walltime_s,
+        )
     result = CommandResult(ended.returncode, ended.timed_out, ended.seconds, tuple(line), socket.gethostname())
     return json.dumps(asdict(result))
 
@@ -179,11 +214,11 @@ class Apps:
     """The apps of one running Parsl.
 
     Attributes:
-        execute_run: (context, request) → future of the Outcome's text.
+        execute_run: (context, request, seconds that it needs) → future of the Outcome's text.
         run_command: (command) → future of the CommandResult's text.
     """
 
-    execute_run: Callable[[str, str], Future[str]]
+    execute_run: Callable[[str, str, float], Future[str]]
     run_command: Callable[[str], Future[str]]
 
 

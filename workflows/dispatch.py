@@ -14,10 +14,12 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from surrogate.core.errors import SiteError
-from surrogate.core.outcome import Failure, FailureKind, Outcome, outcome_from_json
+from surrogate.core.outcome import Failure, FailureKind, Outcome, Success, outcome_from_json
 from workflows.adoption import is_worked_on, read_receipt, run_folder
+from workflows.apps import refusing_block
 from workflows.ensemble_records import Again, EnsembleRun, Recorder
 from workflows.intake import BATCH, Intake
+from workflows.pace import Pace
 from workflows.session import Session
 
 TICK_S = 0.5
@@ -44,13 +46,16 @@ class Dispatcher:
         self._arrived: queue.SimpleQueue[tuple[int, str, Future[str]]] = queue.SimpleQueue()
         self._numbers = itertools.count()
         self._generation = 0
+        self._pace = Pace()
+        self._closed = False
 
-    def run(self, todo: Iterable[Again], stop: threading.Event) -> bool:
+    def run(self, todo: Iterable[Again], stop: threading.Event, drain: threading.Event | None = None) -> bool:
         """Execute runs, again where their budgets allow it, until each has come to its end.
 
         Args:
             todo: The runs.
             stop: Set it to leave; what is with the workers then is the caller's to end.
+            drain: Set it to begin nothing more, and to leave when what is with the workers has ended.
 
         Returns:
             Whether everything came to its end; False when it was stopped.
@@ -60,8 +65,10 @@ class Dispatcher:
         """
         self._add(todo)
         while self._ready or self._later or self._outstanding:
-            if stop.is_set():
+            draining = drain is not None and drain.is_set()
+            if stop.is_set() or (draining and not self._outstanding):
                 return False
+            self._closed = draining
             self._session.start()
             taken = self._due()
             self._submit()
@@ -104,7 +111,7 @@ class Dispatcher:
         """Hand out runs until the workers and a short queue before them are full."""
         window = 2 * self._session.workers + 2
         requests = []
-        while self._ready and len(self._outstanding) < window:
+        while self._ready and not self._closed and len(self._outstanding) < window:
             run = self._ready.popleft()
             request = run.account.request(run.request)
             self._outstanding[request.run_id] = run
@@ -114,7 +121,9 @@ class Dispatcher:
             return
         for request in requests:
             self._journal.append({"event": "run.started", "run_id": request.run_id, "attempt": request.attempt})
-            self._session.submit_run(request).add_done_callback(self._callback(request.run_id))
+            self._session.submit_run(request, self._pace.needs_s(request.resources)).add_done_callback(
+                self._callback(request.run_id)
+            )
 
     def _callback(self, run_id: str) -> Callable[[Future[str]], None]:
         """Return what puts a finished future into the queue; results of a Parsl that was given up are told apart."""
@@ -144,20 +153,36 @@ class Dispatcher:
         """
         error = future.exception()
         if error is None:
-            return outcome_from_json(json.loads(future.result()))
+            return self._answer(run, future.result())
         words = self._session.broken()
         if words is not None:
-            raise SiteError(
-                "The workers of the site end before they have done anything. Mend their environment. "
-                f"The last one said: {words}"
-            ) from error
-        sentence = self._session.lost(error)
-        if sentence is None:
+            raise SiteError(words) from error
+        loss = self._session.lost(error)
+        if loss is None:
             raise SiteError(
                 f"A worker failed in our own code while it executed the run {run.request.run_id}: "
                 f"{type(error).__name__}: {error}. Its log is below {self._session.logs}."
             ) from error
-        return self._after_loss(run, _lost(run, sentence))
+        return self._after_loss(run, _lost(run, *loss))
+
+    def _answer(self, run: EnsembleRun, text: str) -> Outcome | None:
+        """Return an Outcome; None when the worker's job ends too soon for the run, which goes to another one then."""
+        block = refusing_block(text)
+        if block is not None:
+            self._session.retire(block)
+            self._journal.append(
+                {
+                    "event": "run.requeued",
+                    "run_id": run.request.run_id,
+                    "reason": "The job it was sent to ends too soon.",
+                }
+            )
+            self._later_on(run, None, LOOK_AGAIN_S)
+            return None
+        outcome = outcome_from_json(json.loads(text))
+        if isinstance(outcome, Success):
+            self._pace.learn(run.request.resources, outcome.seconds)
+        return outcome
 
     def _after_loss(self, run: EnsembleRun, failure: Failure) -> Outcome | None:
         """Return what became of a run whose worker is said to be lost; None as long as somebody still works on it."""
@@ -176,7 +201,7 @@ class Dispatcher:
         self._session.wind_up(ORPHAN_WAIT_S, [run.request.run_id for run in runs])
         taken: list[tuple[EnsembleRun, Outcome]] = []
         for run in runs:
-            outcome = self._after_loss(run, _lost(run, sentence))
+            outcome = self._after_loss(run, _lost(run, FailureKind.NODE_LOST, sentence))
             if isinstance(outcome, Failure) and not run_folder(self._workdir, run.request.run_id).is_dir():
                 self._ready.append(run)
             elif outcome is not None:
@@ -186,6 +211,6 @@ class Dispatcher:
         self._add(self._intake.take(taken))
 
 
-def _lost(run: EnsembleRun, sentence: str) -> Failure:
+def _lost(run: EnsembleRun, kind: FailureKind, sentence: str) -> Failure:
     """Return the failure of a run whose worker is gone."""
-    return Failure(run.request.run_id, FailureKind.NODE_LOST, sentence, attempt=run.account.attempts + 1)
+    return Failure(run.request.run_id, kind, sentence, attempt=run.account.attempts + 1)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sim_wrappers.protocol import RunRequest
 from site_configs.site import Site
-from surrogate.core.errors import ResourceError
 from surrogate.core.outcome import Failure
 from surrogate.core.process import sweep_shared_memory
 from surrogate.core.schema import Schema
@@ -58,6 +57,7 @@ def run_ensemble(
     keep: Keep = "failed",
     progress: Callable[[Counts], None] | None = None,
     stop: threading.Event | None = None,
+    drain: threading.Event | None = None,
     session: Session | None = None,
 ) -> EnsembleResult:
     """Bring every run of a design to its end, wherever an earlier session left it.
@@ -78,21 +78,21 @@ def run_ensemble(
         keep: Whether folders of packed runs are removed (`failed`) or stay (`all`).
         progress: Called with the counts whenever they changed.
         stop: Set it to end the ensemble; every program is ended within seconds.
+        drain: Set it to begin nothing more and to leave when everything that was begun has ended.
         session: A running Parsl to use; one is started and ended here when None and there is work.
 
     Returns:
         What became of it. When it was interrupted, calling again goes on.
 
     Raises:
-        ResourceError: If a run can never fit the site, or the runs ask for different resources.
+        ResourceError: If a run can never fit the site, or this site takes one size only and there are several.
         SiteError: If the site loses run after run, its workers cannot start, or a worker fails in our own code.
     """
     begin = time.monotonic()
-    if len({request.resources for request in requests}) > 1:
-        raise ResourceError("The runs of one ensemble must ask for the same resources; split it into several.")
     owned = session is None
     if session is None and requests:
-        session = Session(site, workdir, requests[0].resources, campaign=campaign, schema=schema)
+        sizes = list(dict.fromkeys(request.resources for request in requests))
+        session = Session(site, workdir, sizes, campaign=campaign, schema=schema)
     budgets = budgets or Budgets()
     intake = Intake(
         workdir=workdir.resolve(),
@@ -107,7 +107,8 @@ def run_ensemble(
     try:
         todo = intake.plan(requests, known or {})
         if session is not None and todo:
-            complete = Dispatcher(session, intake, journal, workdir.resolve()).run(todo, stop or threading.Event())
+            dispatcher = Dispatcher(session, intake, journal, workdir.resolve())
+            complete = dispatcher.run(todo, stop or threading.Event(), drain)
     except BaseException:
         if session is not None:
             session.close()

@@ -11,8 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from site_configs.scheduler import WAITING
+from surrogate.core.errors import SiteError
 from surrogate.core.process import CAMPAIGN_VARIABLE, find_tagged, kill_tree, start_time, sweep_shared_memory
 from surrogate.core.proctable import process_table
+from workflows import jobs
 from workflows.adoption import HANDOVER_S, wait_for_workers
 from workflows.session import scratch_prefix
 
@@ -30,6 +33,7 @@ class Settlement:
         waited_for: Runs that were being executed and were given time.
         finished: Those of them whose execution came to its end.
         killed: Processes that were ended.
+        jobs: Jobs at a scheduler that were ended.
         seconds: How long all of it took.
     """
 
@@ -37,6 +41,7 @@ class Settlement:
     waited_for: tuple[str, ...] = ()
     finished: tuple[str, ...] = ()
     killed: int = 0
+    jobs: int = 0
     seconds: float = 0.0
 
 
@@ -50,20 +55,32 @@ def settle(
     """Bring everything that an earlier driver of this campaign left to an end; the caller holds the campaign's lock.
 
     The interchange goes first, so that nothing new begins. Runs that are being executed get time to finish, so that
-    their work is adopted and not done twice. Then the rest is ended. Only this machine's processes are reached.
+    their work is adopted and not done twice. Then the rest is ended: this machine's processes, and the jobs at a
+    scheduler, wherever they are.
 
     Args:
         campaign: Identity of the campaign.
         workdir: Its working directory.
         wait_s: The longest time that runs get to finish.
         run_ids: Runs that may be in execution; every run with a lock when None.
+
+    Raises:
+        SiteError: If the scheduler does not answer, or does not end the jobs.
     """
     begin = time.monotonic()
     processes = _tagged(campaign)
+    blocks = jobs.blocks_of(campaign) if jobs.is_marked(workdir) else []
     for pid in processes:
         if _INTERCHANGE in _command(pid):
             kill_tree(pid, grace_s=0.5)
-    first, last = wait_for_workers(workdir, run_ids, wait_s, HANDOVER_S) if processes else (set(), set())
+    busy = processes or any(block.state not in WAITING for block in blocks)
+    first, last = wait_for_workers(workdir, run_ids, wait_s, HANDOVER_S) if busy else (set(), set())
+    left = jobs.end_jobs(blocks)
+    if left:
+        raise SiteError(
+            f"SLURM has been asked to end the jobs {', '.join(job.id for job in left)} of an earlier driver, and they "
+            "are not over. Resume when squeue does not list them any more."
+        )
     killed = _end(campaign)
     for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(campaign)}*"):
         shutil.rmtree(folder, ignore_errors=True)
@@ -73,6 +90,7 @@ def settle(
         waited_for=tuple(sorted(first)),
         finished=tuple(sorted(first - last)),
         killed=killed,
+        jobs=len(blocks),
         seconds=time.monotonic() - begin,
     )
 

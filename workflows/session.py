@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Self
 from sim_wrappers.protocol import RunRequest
 from site_configs.launch import Launcher
 from site_configs.resources import ResourceRequest
-from site_configs.site import RoleName, Site, workers_that_fit
+from site_configs.shape import shape_of
+from site_configs.site import RoleName, Site
 from surrogate.core.errors import SiteError
+from surrogate.core.outcome import FailureKind
 from surrogate.core.process import CAMPAIGN_VARIABLE, kill_tagged
 from surrogate.core.schema import Schema
+from workflows import jobs
 from workflows.adoption import HANDOVER_S, wait_for_workers
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 SESSION_VARIABLE = "SURROGATE_SESSION"
 KEPT_LOGS = 5
 _CLEANUP_S = 4.0
+_JOBS_S = 15.0
 # A socket's path has 107 characters, and Python's managers of shared objects take 32 of them below TMPDIR.
 _LONGEST_TMPDIR = 70
 
@@ -49,7 +53,7 @@ class Session:
         self,
         site: Site,
         workdir: Path,
-        resources: ResourceRequest,
+        resources: ResourceRequest | Sequence[ResourceRequest],
         *,
         campaign: str,
         schema: Schema | None = None,
@@ -60,21 +64,21 @@ class Session:
         Args:
             site: The machine.
             workdir: Working directory of the campaign.
-            resources: What one run needs; decides how many go on at once.
+            resources: What one run needs, or each kind of run; decides how many go on at once.
             campaign: Identity of the campaign, carried by every process.
             schema: Inputs and outputs of a run file; needed for `submit_run` only.
             role: What the workers are for: whose environment and limits hold.
 
         Raises:
-            ResourceError: If not even one run fits.
+            ResourceError: If a run can never fit.
             SiteError: If the site's launcher is missing.
         """
-        self.workers = workers_that_fit(site, resources, role)
+        self._sizes = (resources,) if isinstance(resources, ResourceRequest) else tuple(resources)
+        self.workers = shape_of(site, role, self._sizes).at_once
         self.launcher: Launcher = site.find_launcher(role)
         self.workdir = workdir.resolve()
         self.campaign = campaign
         self._site = site
-        self._resources = resources
         self._schema = schema
         self._role = role
         self._context = ""
@@ -118,9 +122,20 @@ class Session:
             CAMPAIGN_VARIABLE: self.campaign,
             SESSION_VARIABLE: self._token,
         }
-        if len(str(self._scratch)) <= _LONGEST_TMPDIR:
+        if self._site.scheduler != "local":
+            jobs.mark(self.workdir)
+        elif len(str(self._scratch)) <= _LONGEST_TMPDIR:
             variables["TMPDIR"] = str(self._scratch)
-        config = parsl_config(self._site, self.logs, self._resources, role=self._role, variables=variables)
+        config = parsl_config(
+            self._site,
+            self.logs,
+            self._sizes,
+            role=self._role,
+            variables=variables,
+            comment=jobs.comment_of(self.campaign),
+            prefix=jobs.block_prefix(self.campaign, self._token),
+            scratch=scratch_prefix(self.campaign),
+        )
         try:
             with _exported(variables):
                 self._kernel = DataFlowKernel(config)
@@ -129,11 +144,16 @@ class Session:
             raise SiteError(f"Parsl did not start: {error}. Its logs are in {self.logs}.") from error
         self._apps = bind(self._kernel, self._role)
 
-    def submit_run(self, request: RunRequest) -> Future[str]:
-        """Hand one run to the workers; the future yields the Outcome's text."""
+    def submit_run(self, request: RunRequest, needs_s: float = 0.0) -> Future[str]:
+        """Hand one run to the workers; the future yields the text of its Outcome, or of a refusal (`apps.refusal`).
+
+        Args:
+            request: The run.
+            needs_s: Seconds that it is expected to take; a job that ends sooner does not begin it. 0 for not known.
+        """
         from workflows.apps import request_to_text
 
-        return self._bound().execute_run(self._context, request_to_text(request))
+        return self._bound().execute_run(self._context, request_to_text(request), needs_s)
 
     def submit_command(self, command: Command) -> Future[str]:
         """Hand one command to the workers; the future yields the CommandResult's text."""
@@ -144,28 +164,42 @@ class Session:
         return self._kernel is not None and self._executor().interchange_alive()
 
     def broken(self) -> str | None:
-        """Return what the workers said when none of them can work, or None while all is well."""
-        from site_configs.executor import BrokenBlocksError
+        """Return a sentence when nothing can be done here until a person mends it, or None while all is well."""
+        from site_configs.executor import ExecutorTroubleError
 
         error = self._executor().executor_exception if self._kernel is not None else None
-        return str(error) if isinstance(error, BrokenBlocksError) else None
+        return str(error) if isinstance(error, ExecutorTroubleError) else None
 
-    def lost(self, error: BaseException) -> str | None:
-        """Return a sentence when an execution was lost by the infrastructure, or None when it failed of itself.
+    def lost(self, error: BaseException) -> tuple[FailureKind, str] | None:
+        """Return how an execution was lost by the infrastructure, or None when it failed of itself.
 
         Args:
             error: What its future raised.
+
+        Returns:
+            The kind of the loss and a sentence.
         """
         from parsl.executors.errors import BadStateException
         from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
 
         if isinstance(error, WorkerLost):
-            return f"The worker that executed the run died on host {error.hostname}."
+            return FailureKind.NODE_LOST, f"The worker that executed the run died on host {error.hostname}."
         if isinstance(error, ManagerLost):
-            return f"The manager of the workers on host {error.hostname} was not heard of any more."
+            kind, words = self._executor().end_of(error.manager_id.decode(errors="replace"))
+            return kind, words or f"The manager of the workers on host {error.hostname} was not heard of any more."
         if isinstance(error, BadStateException):
-            return "Parsl ended while the run was with it."
+            return FailureKind.NODE_LOST, "Parsl ended while the run was with it."
         return None
+
+    def retire(self, block: str) -> None:
+        """Give a block of nodes nothing more to do; it is ended and replaced as soon as it is idle."""
+        if self._kernel is not None:
+            self._executor().retire(block)
+
+    def warn(self) -> None:
+        """Send what commands receive ahead of their job's end: a training writes a checkpoint and ends."""
+        if self._kernel is not None:
+            self._executor().warn()
 
     def wind_up(self, wait_s: float, run_ids: Sequence[str]) -> None:
         """Close after the interchange has died: what is being executed gets time to finish.
@@ -185,6 +219,7 @@ class Session:
             thread.start()
             # Whatever Parsl has not ended by then is killed below.
             thread.join(_CLEANUP_S)
+        self._end_jobs()
         self._end_processes()
 
     def __enter__(self) -> Self:
@@ -206,6 +241,20 @@ class Session:
         except Exception:
             logging.getLogger("parsl").exception("Parsl did not end as it should; its processes are killed")
 
+    def _end_jobs(self) -> None:
+        """Cancel the jobs of this session that Parsl has not ended."""
+        if self._site.scheduler == "local" or not self._token:
+            return
+        prefix = jobs.block_prefix(self.campaign, self._token)
+        try:
+            left = [job for job in jobs.jobs_of(self.campaign, patience_s=_JOBS_S) if job.name.startswith(prefix)]
+            left = jobs.end_jobs(left, patience_s=_JOBS_S)
+        except SiteError as error:
+            logging.getLogger("workflows").warning("Jobs may be left behind; the next session ends them: %s", error)
+        else:
+            if left:
+                logging.getLogger("workflows").warning("Jobs are slow to end: %s", ", ".join(job.id for job in left))
+
     def _end_processes(self) -> None:
         """Kill what is left of this session and remove its temporary files."""
         if self._token:
@@ -214,6 +263,8 @@ class Session:
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch = None
+        for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(self.campaign)}*"):
+            shutil.rmtree(folder, ignore_errors=True)
         if self._log is not None:
             logging.getLogger("parsl").removeHandler(self._log)
             self._log.close()

@@ -19,7 +19,7 @@ FOUR = Site(name="four", cores=4, memory_mib=8000)
 
 @pytest.mark.parametrize(("resources", "workers"), [(ResourceRequest(), 4), (ResourceRequest(1, 2, 2), 2)])
 def test_there_are_as_many_workers_as_runs_fit(tmp_path, resources, workers):
-    config = parsl_config(FOUR, tmp_path / "parsl", resources)
+    config = parsl_config(FOUR, tmp_path / "parsl", [resources])
     (executor,) = config.executors
     assert executor.max_workers_per_node == workers
     assert executor.workers_per_node == workers
@@ -27,13 +27,13 @@ def test_there_are_as_many_workers_as_runs_fit(tmp_path, resources, workers):
 
 
 def test_traffic_stays_on_this_machine_and_is_encrypted(tmp_path):
-    (executor,) = parsl_config(FOUR, tmp_path / "parsl", ResourceRequest()).executors
+    (executor,) = parsl_config(FOUR, tmp_path / "parsl", [ResourceRequest()]).executors
     assert executor.address == executor.loopback_address == LOOPBACK == "127.0.0.1"
     assert executor.encrypted
 
 
 def test_nothing_is_told_to_anybody_and_everything_stays_in_the_workdir(tmp_path):
-    config = parsl_config(FOUR, tmp_path / "parsl", ResourceRequest())
+    config = parsl_config(FOUR, tmp_path / "parsl", [ResourceRequest()])
     assert config.usage_tracking == 0
     assert config.monitoring is None
     assert config.run_dir == str(tmp_path / "parsl")
@@ -41,7 +41,7 @@ def test_nothing_is_told_to_anybody_and_everything_stays_in_the_workdir(tmp_path
 
 
 def test_workers_use_this_python_and_import_nothing_from_the_current_folder(tmp_path):
-    (executor,) = parsl_config(FOUR, tmp_path / "parsl", ResourceRequest(), python="/opt/my python").executors
+    (executor,) = parsl_config(FOUR, tmp_path / "parsl", [ResourceRequest()], python="/opt/my python").executors
     assert shlex.split(executor.launch_cmd)[:4] == [
         "/opt/my python", "-P", "-m", "parsl.executors.high_throughput.process_worker_pool",
     ]  # fmt: skip
@@ -50,12 +50,12 @@ def test_workers_use_this_python_and_import_nothing_from_the_current_folder(tmp_
 
 def test_what_can_never_run_is_refused(tmp_path):
     with pytest.raises(ResourceError, match="needs 8 cores"):
-        parsl_config(FOUR, tmp_path, ResourceRequest(1, 8, 8))
+        parsl_config(FOUR, tmp_path, [ResourceRequest(1, 8, 8)])
 
 
 def test_schedulers_that_are_not_supported_are_refused(tmp_path):
     with pytest.raises(SiteError, match="handed out by pbs"):
-        parsl_config(FOUR.model_copy(update={"scheduler": "pbs"}), tmp_path, ResourceRequest())
+        parsl_config(FOUR.model_copy(update={"scheduler": "pbs"}), tmp_path, [ResourceRequest()])
 
 
 def test_the_environment_reaches_the_shell_whole():
