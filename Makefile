@@ -77,7 +77,7 @@ COMPILE = $(BIN)/uv --no-config pip compile --quiet --universal --fork-strategy 
 lock: ## Renew requirements/*.txt from pyproject.toml: versions and hashes, no addresses.
 	@test -x $(BIN)/uv || { python3 -m venv .venv && $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt; }
 	$(COMPILE) requirements/uv.in -o requirements/uv.txt
-	$(COMPILE) pyproject.toml --extra train --extra dev --extra build-horovod -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra train --extra dev --extra docs --extra build-horovod -o requirements/dev.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/base.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra train -o requirements/train.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra train --extra build-horovod -o requirements/build-horovod.txt
