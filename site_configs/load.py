@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from site_configs.site import SCHEMA_VERSION, Site
+from site_configs.site import ACCOUNT_VARIABLE, SCHEMA_VERSION, Site
 from surrogate.core.errors import ConfigError, nearest
 
 _SHIPPED = Path(__file__).parent / "sites"
@@ -82,10 +82,31 @@ def is_found_everywhere(path: Path) -> bool:
 
 
 def read_site(path: Path) -> Site:
-    """Read the site file at `path`.
+    """Read the site file at `path`, and what it extends.
+
+    The account that $SURROGATE_ACCOUNT names takes the place of the file's.
 
     Raises:
         ConfigError: If it cannot be read, or a key or value is wrong.
+    """
+    record = _record(path, ())
+    try:
+        site = Site.model_validate_json(json.dumps(record, default=str))
+    except ValidationError as error:
+        raise ConfigError(f"The site file {path} is wrong. " + " ".join(_sentences(error))) from error
+    account = os.environ.get(ACCOUNT_VARIABLE)
+    return site.model_copy(update={"account": account}) if account and site.scheduler != "local" else site
+
+
+def _record(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the tables of a site file, laid over those of the site that it extends.
+
+    Args:
+        path: The file.
+        below: Files that led to this one, so that none extends itself; a file may extend another of its own name.
+
+    Raises:
+        ConfigError: If it cannot be read, is of a newer version, or extends what is not there.
     """
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -100,10 +121,27 @@ def read_site(path: Path) -> Site:
             "Install a newer surrogate-hpc."
         )
     record.setdefault("name", path.stem)
-    try:
-        return Site.model_validate_json(json.dumps(record, default=str))
-    except ValidationError as error:
-        raise ConfigError(f"The site file {path} is wrong. " + " ".join(_sentences(error))) from error
+    if "extends" not in record:
+        return record
+    base, seen = str(record.pop("extends")), (*below, path.absolute())
+    for folder in (path.absolute().parent, user_folder(), _SHIPPED):
+        found = folder / f"{base}.toml"
+        if found.is_file() and found not in seen:
+            return _laid_over(_record(found, seen), record)
+    known = [name for name in available_sites([path.absolute().parent]) if name != path.stem]
+    raise ConfigError(
+        f"The site file {path} extends '{base}', and there is no other site of that name.{nearest(base, known)} "
+        f"Known are: {', '.join(known)}."
+    )
+
+
+def _laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return `base` with `changes`; tables are merged key by key, all else is replaced."""
+    both = dict(base)
+    for key, value in changes.items():
+        old = both.get(key)
+        both[key] = _laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return both
 
 
 def _is_site(path: Path, folder: Path) -> bool:
@@ -114,7 +152,7 @@ def _is_site(path: Path, folder: Path) -> bool:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return False
-    return "scheduler" in record or "launcher" in record
+    return any(key in record for key in ("scheduler", "launcher", "extends"))
 
 
 def _sentences(error: ValidationError) -> Iterator[str]:

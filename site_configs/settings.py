@@ -74,7 +74,10 @@ class Container(SitePart):
 
 
 class Storage(SitePart):
-    """Folders of the machine and the manners of its file systems. Variables are written $NAME or ${NAME}."""
+    """Folders of the machine and the manners of its file systems.
+
+    Variables are written $NAME or ${NAME}, and {account} stands for the account.
+    """
 
     scratch: str | None = Field(
         default=None, description="Where working directories of campaigns belong; the current folder when absent."

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from site_configs.cluster import smallest_node
 from site_configs.container import container_words
 from site_configs.launch import Launcher
 from site_configs.machine import count_cores, count_memory_mib
@@ -106,13 +107,24 @@ class Site(SitePart):
         return own.model_copy(update={"account": account})
 
     def capacity(self, role: RoleName = "simulate") -> Capacity:
-        """Return what nodes of a role have, with what the file leaves out counted on this machine.
+        """Return what nodes of a role have. What the file leaves out is counted on this machine, or asked of SLURM.
 
         Args:
             role: Whose partition is meant.
+
+        Raises:
+            SiteError: If SLURM must be asked and does not answer.
         """
         own = self.partition(role)
         cores, memory = own.cores or self.cores, own.memory_mib or self.memory_mib
+        if cores is None and self.scheduler == "slurm":
+            asked = smallest_node(own.name)
+            return Capacity(
+                min(self.nodes, own.nodes or self.nodes),
+                asked.cores,
+                memory or asked.memory_mib,
+                own.gpus or asked.gpus,
+            )
         return Capacity(
             nodes=min(self.nodes, own.nodes or self.nodes),
             cores=cores if cores is not None else count_cores(),
@@ -134,8 +146,9 @@ class Site(SitePart):
         venv = self._venv(role)
         if venv:
             lines.append(f"source {_shell_path(venv)}/bin/activate")
-        if self.storage.node_local:
-            lines += [f"export TMPDIR={_shell_path(self.storage.node_local)}", 'mkdir -p "$TMPDIR"']
+        local = self.folder("node_local")
+        if local:
+            lines += [f"export TMPDIR={_shell_path(local)}", 'mkdir -p "$TMPDIR"']
         if self.scheduler != "local" and self.partition(role).mps:
             lines += _MPS
         return tuple(lines)
@@ -144,6 +157,11 @@ class Site(SitePart):
         """Return the interpreter of a role's workers: of its environment, or else the one that runs this."""
         venv = self._venv(role)
         return f"{expanded(venv)}/bin/python" if venv else sys.executable
+
+    def folder(self, name: Literal["scratch", "node_local", "final"]) -> str | None:
+        """Return a folder of the site for the shell, with the account filled in, or None when the file names none."""
+        path: str | None = getattr(self.storage, name)
+        return path.replace("{account}", self.account or "") if path else None
 
     def find_launcher(self, role: RoleName | None = None, *, written: bool = False) -> Launcher:
         """Return a launcher of this site with its absolute path and its dialect.
