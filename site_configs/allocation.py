@@ -66,6 +66,11 @@ class Allocation:
         record = json.loads(text)
         return cls(**{**record, "hosts": tuple(record["hosts"]), "size": NodeSize(**record["size"])})
 
+    @property
+    def warned(self) -> bool:
+        """Whether the job has been told that it is about to end."""
+        return Path(self.warning).exists()
+
     def remaining_s(self, now: float | None = None) -> float:
         """Return how many seconds of the job are left; a warning may have made them fewer."""
         now = time.time() if now is None else now
@@ -81,7 +86,7 @@ class Allocation:
             now: The time, seconds since 1970.
         """
         now = time.time() if now is None else now
-        warned = Path(self.warning).exists()
+        warned = self.warned
         if warned and needs_s <= 0.0:
             return True
         return (warned or now - self.began > _FRESH_S) and self.remaining_s(now) < needs_s

@@ -103,8 +103,9 @@ class SupervisedExecutor(HighThroughputExecutor):
             block: Number of the block.
         """
 
-    def warn(self) -> None:
-        """Warn commands that they are to end; without a scheduler nobody passes that on."""
+    def warn(self) -> bool:
+        """Warn commands that they are to end; return whether anybody passes that on."""
+        return False
 
     def give_up(self) -> None:
         """Fail everything that was submitted, and end the blocks, when the interchange is gone."""

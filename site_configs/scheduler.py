@@ -156,15 +156,15 @@ class Slurm:
         if code != 0 and not _UNKNOWN_JOB.search(words):
             raise SchedulerSilentError(words) if _SILENT.search(words) else SiteError(f"scancel said: {words}")
 
-    def signal_steps(self, ids: Sequence[str], signal: str) -> None:
-        """Send a signal to the steps of jobs, not to their batch scripts.
+    def warn(self, ids: Sequence[str], signal: str) -> None:
+        """Send a signal to the batch scripts of jobs.
 
         Raises:
             SchedulerSilentError: If SLURM does not answer.
         """
         if not ids:
             return
-        code, _, words = self._run("scancel", "--quiet", f"--signal={signal}", *ids)
+        code, _, words = self._run("scancel", "--quiet", "--batch", f"--signal={signal}", *ids)
         if code != 0 and _SILENT.search(words):
             raise SchedulerSilentError(words)
 

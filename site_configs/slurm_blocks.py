@@ -320,13 +320,15 @@ class SlurmExecutor(SupervisedExecutor):
         if idle and all(self.provider.cancel([self.blocks_to_job_id[block] for block in idle])):
             self._retiring.difference_update(idle)
 
-    def warn(self) -> None:
-        """Send the steps of all blocks what they receive ahead of their end."""
+    def warn(self) -> bool:
+        """Send all blocks what they receive ahead of their end; return whether SLURM took it."""
         running = [self.blocks_to_job_id[block] for block, _ in self._alive_blocks()]
         try:
-            self.provider.slurm.signal_steps(running, WARNING)
+            self.provider.slurm.warn(running, WARNING)
         except SiteError as error:
             logger.warning("Jobs %s cannot be warned: %s", ", ".join(running), error)
+            return False
+        return True
 
     def end_of(self, manager: str) -> tuple[FailureKind, str]:
         """Return how the job of a manager ended, and a sentence; an empty one while it is not over.

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, fields
@@ -24,13 +25,15 @@ from site_configs.allocation import Allocation
 from site_configs.launch import Launcher
 from site_configs.resources import ResourceRequest
 from surrogate.core.identity import digest
-from surrogate.core.process import RUN_VARIABLE, kill_tagged, run_process, scrubbed_environment
+from surrogate.core.process import RUN_VARIABLE, find_tagged, kill_tagged, run_process, scrubbed_environment
+from surrogate.core.proctable import process_table
 from surrogate.core.schema import Schema
 
 if TYPE_CHECKING:
     from parsl.dataflow.dflow import DataFlowKernel
 
 _GRACE_S = 0.5
+_LOOK_S = 0.5
 _REFUSED_BY = "refused_by_block"
 
 
@@ -66,6 +69,7 @@ class Command:
         launcher: How MPI programs are started.
         mpi: Whether it speaks MPI.
         environment: Variables to set for it.
+        warn: Whether it receives SIGUSR1 when the job around it is about to end.
     """
 
     argv: tuple[str, ...]
@@ -75,6 +79,7 @@ class Command:
     launcher: Launcher
     mpi: bool = True
     environment: tuple[tuple[str, str], ...] = ()
+    warn: bool = False
 
     def to_text(self) -> str:
         """Return the command as JSON text."""
@@ -196,7 +201,11 @@ def run_command(command: str) -> str:
     program = Program(tuple(record["argv"]), record["mpi"])
     log = Path(record["log"])
     log.parent.mkdir(parents=True, exist_ok=True)
-    with _placed(allocation.current(), Launcher.from_json(record["launcher"]), resources) as (launch, kept):
+    around = allocation.current()
+    with (
+        _placed(around, Launcher.from_json(record["launcher"]), resources) as (launch, kept),
+        _warning(around if record["warn"] else None, tag),
+    ):
         line = launch(program, resources)
         ended = run_process(
             line,
@@ -207,6 +216,37 @@ def run_command(command: str) -> str:
         )
     result = CommandResult(ended.returncode, ended.timed_out, ended.seconds, tuple(line), socket.gethostname())
     return json.dumps(asdict(result))
+
+
+@contextlib.contextmanager
+def _warning(around: Allocation | None, tag: str) -> Iterator[None]:
+    """Pass the warning of the job around a command on to its launcher, which hands it to all ranks.
+
+    Args:
+        around: The job, or None where there is none or nothing is to be passed on.
+        tag: Value of `RUN_VARIABLE` in the command's environment.
+    """
+    if around is None:
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_S):
+            if around.warned:
+                table = process_table()
+                for pid in find_tagged(RUN_VARIABLE, tag):
+                    if pid in table and table[pid].parent == os.getpid():
+                        os.kill(pid, signal.SIGUSR1)
+                return
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @dataclass(frozen=True, slots=True)

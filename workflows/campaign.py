@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from site_configs.load import load_site
-from site_configs.site import Site, check_fits, workers_that_fit
+from site_configs.shape import shape_of
+from site_configs.site import Site
 from surrogate.core.errors import ConfigError, Interrupted
 from surrogate.data.dataset import Dataset
 from surrogate.registry.store import Registry, resolve_registry
@@ -19,7 +20,7 @@ from workflows.existing_data import counted, ingested, is_ingested, plan_existin
 from workflows.judge import REGISTER as REGISTER_STAGE
 from workflows.judge import STAGE as JUDGE_STAGE
 from workflows.judge import Judged, conclude, judge, judged_before, judging_key, register
-from workflows.learn import learn, train_command, training_resources
+from workflows.learn import learn, training_resources
 from workflows.learning_checks import check_learning, find_family
 from workflows.plan import Plan, find_simulator, make_plan
 from workflows.progress import Progress
@@ -27,6 +28,7 @@ from workflows.promotion import conclude_again, journal_promotion, promote
 from workflows.reporting import write_campaign_report
 from workflows.simulate import assemble, simulate
 from workflows.stopping import Stopping
+from workflows.training_run import train_command
 from workflows.workspace import Workspace
 
 
@@ -84,8 +86,8 @@ def check_site(plan: Plan, site: Site) -> None:
         SiteError: If the site's launcher is missing.
     """
     if plan.data is None:
-        check_fits(site, plan.campaign.resources.request())
-    check_fits(site, training_resources(plan.campaign.train))
+        shape_of(site, "simulate", [plan.campaign.resources.request()])
+    shape_of(site, "train", [training_resources(plan.campaign.train)])
     site.find_launcher("train")
     check_program(plan.simulator, plan.options, site)
     if plan.runs:
@@ -276,7 +278,7 @@ def dry_run(campaign: CampaignConfig, site_name: str, workdir: Path) -> dict[str
     site = load_site(site_name, [campaign.file.parent] if campaign.file else [])
     plan = plan_campaign(campaign, workdir)
     check_site(plan, site)
-    slots = workers_that_fit(site, campaign.resources.request())
+    slots = shape_of(site, "simulate", [campaign.resources.request()]).at_once
     launcher = site.find_launcher("train")
     argv, mpi = train_command(campaign.train, workdir / "training" / "JOB" / "job.json")
     return {

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from site_configs.resources import ResourceRequest
 from site_configs.site import Site, check_fits
-from surrogate.core.errors import Interrupted, TrainingError
 from surrogate.core.files import sha256_file
 from surrogate.data.dataset import Dataset
 from surrogate.inference.artifact import MANIFEST
 from surrogate.training.config import TrainConfig
 from surrogate.training.job import TrainingJob, write_job
-from surrogate.training.progress import explain, read_progress
-from workflows.apps import Command, CommandResult
+from surrogate.training.progress import explain
 from workflows.driver import Driver
 from workflows.plan import Plan
-from workflows.session import Session
+from workflows.training_run import run_training
 
 STAGE = "train"
-_LOOK_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +56,6 @@ def training_resources(train: TrainConfig) -> ResourceRequest:
         gpus_per_rank=train.gpus_per_rank,
         walltime_s=train.walltime_s,
     )
-
-
-def train_command(train: TrainConfig, job_file: Path) -> tuple[tuple[str, ...], bool]:
-    """Return the program of a training and whether it speaks MPI; one rank needs no MPI."""
-    program = ("-m", "surrogate.training.program", str(job_file))
-    if train.ranks == 1:
-        return (sys.executable, *program), False
-    return (sys.executable, "-m", "mpi4py", *program), True
 
 
 def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset) -> Trained:
@@ -111,11 +98,11 @@ def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset) -> Trained:
             known["host"],
         )
     resources = training_resources(campaign.train)
-    check_fits(site, resources)
+    check_fits(site, resources, "train")
     folder.mkdir(parents=True, exist_ok=True)
     write_job(folder / "job.json", job)
     driver.begin(STAGE, key)
-    result = _run(driver, site, folder, resources, campaign.model.members)
+    result = run_training(driver, site, folder, resources)
     if result.returncode != 0 or not (folder / "artifact" / MANIFEST).is_file():
         raise explain(folder, result.returncode)
     record = {
@@ -140,54 +127,3 @@ def _is_whole(folder: Path, record: dict[str, Any]) -> bool:
     """Return whether an artifact is the one that was journalled."""
     manifest = folder / "artifact" / MANIFEST
     return manifest.is_file() and sha256_file(manifest) == record["manifest_sha256"]
-
-
-def _run(driver: Driver, site: Site, folder: Path, resources: ResourceRequest, members: int) -> CommandResult:
-    """Start the training and follow it to its end."""
-    argv, mpi = train_command(driver.campaign.train, folder / "job.json")
-    driver.progress.stage("train", members)
-    with Session(site, driver.workspace.root, resources, campaign=driver.journal.uid, role="train") as session:
-        command = Command(
-            argv,
-            resources,
-            str(folder),
-            str(folder / "log.txt"),
-            session.launcher,
-            mpi,
-            tuple(sorted(site.variables("train").items())),
-        )
-        future = session.submit_command(command)
-        offset = 0
-        while True:
-            done, _ = concurrent.futures.wait([future], timeout=_LOOK_S)
-            offset = _follow(driver, folder, offset)
-            if done:
-                break
-            if driver.stopping.event.is_set():
-                raise Interrupted("The training was interrupted; it goes on from its last checkpoint.")
-            broken = session.broken()
-            if broken or not session.alive():
-                raise TrainingError(
-                    f"The training's workers are gone{': ' + broken if broken else ''}. "
-                    f"Go on with `surrogate resume {driver.workspace.root}`."
-                )
-        try:
-            return CommandResult.from_text(future.result())
-        except Exception as error:
-            raise TrainingError(f"The training could not be started: {error}.") from error
-
-
-def _follow(driver: Driver, folder: Path, offset: int) -> int:
-    """Show what the training has written since the last look."""
-    events, offset = read_progress(folder, offset)
-    for event in events:
-        kind = event["event"]
-        if kind == "note":
-            driver.progress.say(str(event.get("sentence", "")))
-        elif kind == "epoch":
-            loss = event.get("tune_loss", event.get("loss"))
-            note = f"epoch {event.get('epoch')}" + (f", tune loss {loss:.3g}" if isinstance(loss, float) else "")
-            driver.progress.update(int(event.get("member", 0)), note)
-        elif kind == "member_finished":
-            driver.progress.update(int(event.get("member", 0)) + 1)
-    return offset

@@ -196,10 +196,13 @@ class Session:
         if self._kernel is not None:
             self._executor().retire(block)
 
-    def warn(self) -> None:
-        """Send what commands receive ahead of their job's end: a training writes a checkpoint and ends."""
-        if self._kernel is not None:
-            self._executor().warn()
+    def warn(self) -> bool:
+        """Send what commands receive ahead of their job's end: a training writes a checkpoint and ends.
+
+        Returns:
+            Whether anybody passes that on.
+        """
+        return self._kernel is not None and self._executor().warn()
 
     def wind_up(self, wait_s: float, run_ids: Sequence[str]) -> None:
         """Close after the interchange has died: what is being executed gets time to finish.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from site_configs.site import Site, check_fits
+from site_configs.shape import shape_of
+from site_configs.site import Site
 from surrogate.core.errors import DataError, Interrupted
 from surrogate.core.files import write_json
 from surrogate.core.outcome import FailureKind
@@ -55,7 +56,7 @@ def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
         DataError: If more runs failed than the campaign allows.
     """
     journal, workspace, campaign = driver.journal, driver.workspace, plan.campaign
-    check_fits(site, campaign.resources.request())
+    shape_of(site, "simulate", [campaign.resources.request()])
     known = journal.state.runs
     check_continues(
         plan, [{"run_id": r.run_id, "inputs": r.inputs, "stratum": r.stratum} for r in known.values()], workspace.root
@@ -84,6 +85,7 @@ def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
                 counts.finished + counts.failed + counts.quarantined, _note(counts)
             ),
             stop=driver.stopping.event,
+            drain=driver.stopping.draining,
         )
         if result.interrupted:
             raise Interrupted("The simulations were interrupted.")

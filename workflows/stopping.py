@@ -1,4 +1,7 @@
-"""Stopping on request: Ctrl-C and SIGTERM become one event, and an exception where nothing has to be wound up first."""
+"""Stopping on request: Ctrl-C and SIGTERM become one event, and an exception where nothing has to be wound up first.
+
+A driver that is itself a job is warned by SIGUSR1 ahead of its end: it begins nothing more, and what has begun may end.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from types import FrameType
 from surrogate.core.errors import Interrupted
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_WARNING = signal.SIGUSR1
 
 
 class Stopping:
@@ -18,20 +22,22 @@ class Stopping:
 
     Attributes:
         event: Set once somebody asked to stop.
+        draining: Set once nothing more is to be begun.
     """
 
     def __init__(self) -> None:
         """Nothing is installed yet; see `listening`."""
         self.event = threading.Event()
+        self.draining = threading.Event()
         self._at_once = False
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[Stopping]:
-        """Handle SIGINT and SIGTERM inside the context; outside the main thread nothing is installed."""
+        """Handle SIGINT, SIGTERM and SIGUSR1 inside the context; outside the main thread nothing is installed."""
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
-        before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        before = {number: signal.signal(number, self._handle) for number in (*_SIGNALS, _WARNING)}
         try:
             yield self
         finally:
@@ -60,12 +66,12 @@ class Stopping:
         Raises:
             Interrupted: If so.
         """
-        if self.event.is_set():
+        if self.event.is_set() or self.draining.is_set():
             raise Interrupted("Interrupted.")
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
-        self.event.set()
+        (self.draining if number == _WARNING else self.event).set()
         if self._at_once:
             self._at_once = False
             raise Interrupted(f"Interrupted by {signal.Signals(number).name}.")
