@@ -249,6 +249,20 @@ def _warning(around: Allocation | None, tag: str) -> Iterator[None]:
         thread.join()
 
 
+def predict_part(task: str) -> str:
+    """Predict one part of a file of points on a worker.
+
+    Args:
+        task: A `workflows.prediction_part.PartTask` as text.
+
+    Returns:
+        JSON text that says how it ended.
+    """
+    from workflows.prediction_part import predict_part as work
+
+    return work(task)
+
+
 @dataclass(frozen=True, slots=True)
 class Apps:
     """The apps of one running Parsl.
@@ -256,10 +270,12 @@ class Apps:
     Attributes:
         execute_run: (context, request, seconds that it needs) → future of the Outcome's text.
         run_command: (command) → future of the CommandResult's text.
+        predict_part: (task) → future of the text that says how a part of a prediction ended.
     """
 
     execute_run: Callable[[str, str, float], Future[str]]
     run_command: Callable[[str], Future[str]]
+    predict_part: Callable[[str], Future[str]]
 
 
 def bind(kernel: DataFlowKernel, executor: str) -> Apps:
@@ -274,7 +290,7 @@ def bind(kernel: DataFlowKernel, executor: str) -> Apps:
     def app(function: Callable[..., str]) -> Any:
         return python_app(function, data_flow_kernel=kernel, executors=[executor], cache=False)
 
-    return Apps(app(execute_run), app(run_command))
+    return Apps(app(execute_run), app(run_command), app(predict_part))
 
 
 @lru_cache(maxsize=4)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from site_configs.executor import SupervisedExecutor
     from workflows.apps import Apps, Command
+    from workflows.prediction_part import PartTask
 
 SESSION_VARIABLE = "SURROGATE_SESSION"
 KEPT_LOGS = 5
@@ -158,6 +159,10 @@ class Session:
     def submit_command(self, command: Command) -> Future[str]:
         """Hand one command to the workers; the future yields the CommandResult's text."""
         return self._bound().run_command(command.to_text())
+
+    def submit_part(self, task: PartTask) -> Future[str]:
+        """Hand one part of a prediction to the workers; the future yields the text that says how it ended."""
+        return self._bound().predict_part(task.to_text())
 
     def alive(self) -> bool:
         """Tell whether results can still arrive."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,11 +75,18 @@ class TextTable:
         if start >= stop:
             return
         place = self.places[start // self.every]
-        for number, (line, cells) in enumerate(read_rows(self.path, self.dialect, place), place.row):
-            if number >= stop:
-                return
-            if number < start:
-                continue
+        for number, row in enumerate(self.read_from(place, stop), place.row):
+            if number >= start:
+                yield row
+
+    def read_from(self, place: Place, stop: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield line number and cells from a place on, up to row `stop − 1`.
+
+        Raises:
+            DataError: As `read`.
+        """
+        rows = read_rows(self.path, self.dialect, place)
+        for number, (line, cells) in enumerate(itertools.islice(rows, stop - place.row), place.row):
             if len(cells) != len(self.names):
                 raise DataError(
                     f"In {self.path}, row {number + 1} (line {line}) has {len(cells)} cells, and there are "

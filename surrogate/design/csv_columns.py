@@ -32,7 +32,7 @@ def read_csv_columns(path: Path, columns: Sequence[Column]) -> dict[str, NDArray
         with path.open(encoding="utf-8-sig", newline="") as source:
             reader = csv.reader(source, strict=True)
             header = next((row for row in reader if row), [])
-            places = _places(path, [name.strip() for name in header], columns)
+            places = column_places(path, [name.strip() for name in header], columns)
             cells: list[list[str]] = [[] for _ in columns]
             lines: list[int] = []
             for row in reader:
@@ -61,8 +61,12 @@ def read_csv_columns(path: Path, columns: Sequence[Column]) -> dict[str, NDArray
     return {column.name: typed(values, column, told) for column, values in zip(columns, cells, strict=True)}
 
 
-def _places(path: Path, header: list[str], columns: Sequence[Column]) -> list[int]:
-    """Return where in a row each wanted column stands."""
+def column_places(path: Path, header: Sequence[str], columns: Sequence[Column]) -> list[int]:
+    """Return where in a row each wanted column stands.
+
+    Raises:
+        DataError: If a column is missing or there twice, or commas do not separate the columns.
+    """
     if not header:
         raise DataError(f"{path} is empty; its first line must name the columns.")
     names = ", ".join(column.name for column in columns)
@@ -74,9 +78,9 @@ def _places(path: Path, header: list[str], columns: Sequence[Column]) -> list[in
                 f"{path} has no column '{column.name}'; its first line is '{','.join(header)}', and it must name "
                 f"{names} (names alone, no units).{nearest(column.name, header)}"
             )
-        if header.count(column.name) > 1:
+        if list(header).count(column.name) > 1:
             raise DataError(f"{path} has two columns '{column.name}'; give each a name of its own.")
-    return [header.index(column.name) for column in columns]
+    return [list(header).index(column.name) for column in columns]
 
 
 def typed(cells: Sequence[str], column: Column, place: Callable[[str, int], str]) -> NDArray[Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,18 @@ def read_columns(path: Path, columns: Sequence[Column]) -> dict[str, NDArray[Any
             and column.
         UnitError: If a unit in the file cannot be turned into the declared one.
     """
+    if check_points_file(path, columns) == ".csv":
+        return read_csv_columns(path, columns)
+    with open_hdf5_columns(path, columns) as datasets:
+        return {name: hdf5_column(path, dataset, columns[place]) for place, (name, dataset) in enumerate(datasets)}
+
+
+def check_points_file(path: Path, columns: Sequence[Column]) -> str:
+    """Return the ending of a points file's name, lower case, after a look at the file.
+
+    Raises:
+        DataError: If a column is no single value, or there is no such file of a known kind.
+    """
     for column in columns:
         if column.shape:
             raise DataError(f"A table holds one number a cell, and the input '{column.name}' has shape {column.shape}.")
@@ -53,9 +66,7 @@ def read_columns(path: Path, columns: Sequence[Column]) -> dict[str, NDArray[Any
         raise DataError(f"The file {path} cannot be read: {error.strerror}.") from error
     if not stat.S_ISREG(mode):
         raise DataError(f"{path} is a folder or something else that is no file.")
-    if suffix == ".csv":
-        return read_csv_columns(path, columns)
-    return _read_hdf5(path, columns)
+    return suffix
 
 
 def read_points(path: Path, space: InputSpace) -> list[Point]:
@@ -147,7 +158,13 @@ def _place_of_pair(name: str, _row: int) -> str:
     return f"Input '{name}'"
 
 
-def _read_hdf5(path: Path, columns: Sequence[Column]) -> dict[str, NDArray[Any]]:
+@contextlib.contextmanager
+def open_hdf5_columns(path: Path, columns: Sequence[Column]) -> Iterator[list[tuple[str, Any]]]:
+    """Open an HDF5 file of points; yield name and dataset `[N]` of every wanted column, N ≥ 1.
+
+    Raises:
+        DataError: If it is no such file, or a column is missing or of another length.
+    """
     import h5py
 
     try:
@@ -155,52 +172,71 @@ def _read_hdf5(path: Path, columns: Sequence[Column]) -> dict[str, NDArray[Any]]
             inputs = file.get("inputs")
             groups = (file, inputs) if isinstance(inputs, h5py.Group) else (file,)
             found = {name: item for group in groups for name, item in group.items() if isinstance(item, h5py.Dataset)}
-            values = {}
             for column in columns:
                 if column.name not in found:
                     raise DataError(
                         f"{path} has no dataset '{column.name}'; it has {', '.join(sorted(found)) or 'none'}."
                         f"{nearest(column.name, found)}"
                     )
-                values[column.name] = _hdf5_column(path, found[column.name], column)
+            datasets = [(column.name, found[column.name]) for column in columns]
+            _check_lengths(path, datasets)
+            yield datasets
     except (OSError, RuntimeError, KeyError) as error:
         raise DataError(f"{path} cannot be read as HDF5: {error}.") from error
-    lengths = {name: len(array) for name, array in values.items()}
+
+
+def _check_lengths(path: Path, datasets: Sequence[tuple[str, Any]]) -> None:
+    for name, dataset in datasets:
+        if dataset.ndim != 1:
+            raise DataError(
+                f"In {path}, column '{name}' must have one axis (its rows), and its shape is {dataset.shape}."
+            )
+    lengths = {name: len(dataset) for name, dataset in datasets}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
         raise DataError(f"The columns of {path} must be equally long: {told}.")
     if 0 in lengths.values():
         raise DataError(f"{path} has no rows.")
-    return values
 
 
-def _hdf5_column(path: Path, dataset: Any, column: Column) -> NDArray[Any]:
+def hdf5_column(path: Path, dataset: Any, column: Column, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+    """Return rows of a column of an open HDF5 file.
+
+    Args:
+        path: The file, for sentences.
+        dataset: The column's dataset, `[N]`.
+        column: Says the dtype and the unit.
+        start: Number of the first row, from 0.
+        stop: Number after the last one; the end when None.
+
+    Raises:
+        DataError: If a value is not of the column's type, or not finite.
+        UnitError: If the file's unit cannot be turned into the column's.
+    """
     import h5py
 
     where = f"In {path}, column '{column.name}'"
-    if dataset.ndim != 1:
-        raise DataError(f"{where} must have one axis (its rows), and its shape is {dataset.shape}.")
     if h5py.check_string_dtype(dataset.dtype) is not None:
         if column.dtype != "str":
             raise DataError(f"{where} holds text, and numbers are needed.")
         try:
-            return np.asarray(dataset.asstr()[:], dtype=np.str_)
+            return np.asarray(dataset.asstr()[start:stop], dtype=np.str_)
         except UnicodeDecodeError as error:
             raise DataError(f"{where} holds text that is not UTF-8.") from error
     if column.dtype == "str" or dataset.dtype.kind not in "iuf":
         wanted = "text" if column.dtype == "str" else "numbers"
         raise DataError(f"{where} holds {dataset.dtype}, and {wanted} are needed.")
-    array = np.asarray(dataset[:])
+    array = np.asarray(dataset[start:stop])
     unit = dataset.attrs.get("unit", dataset.attrs.get("units"))
     unit = unit.decode(errors="replace") if isinstance(unit, bytes) else unit
     try:
         factor = conversion_factor(unit, column.unit) if isinstance(unit, str) else 1.0
     except UnitError as error:
         raise UnitError(f"{where}: {error}") from error
-    return _numbers(path, array if factor == 1.0 else array * factor, column)
+    return _numbers(path, array if factor == 1.0 else array * factor, column, start)
 
 
-def _numbers(path: Path, array: NDArray[Any], column: Column) -> NDArray[Any]:
+def _numbers(path: Path, array: NDArray[Any], column: Column, start: int) -> NDArray[Any]:
     """Return a column of numbers in its declared dtype, or name the first row that does not fit."""
     whole = column.dtype == "int64"
     numbers = array.astype(np.float64)
@@ -211,6 +247,6 @@ def _numbers(path: Path, array: NDArray[Any], column: Column) -> NDArray[Any]:
         row = int(np.flatnonzero(~good)[0])
         wanted = "a whole number" if whole else "a finite number"
         raise DataError(
-            f"In {path}, row {row + 1}, column '{column.name}': {wanted} is needed, and {array[row]} was found."
+            f"In {path}, row {start + row + 1}, column '{column.name}': {wanted} is needed, and {array[row]} was found."
         )
     return array.astype(np.int64) if whole else numbers

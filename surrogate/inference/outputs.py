@@ -59,7 +59,8 @@ def open_output(path: Path, schema: Schema, facts: Mapping[str, str] | None = No
         else:
             import h5py
 
-            with h5py.File(temporary, "w", libver="latest") as target:
+            # Of HDF5's forms only the earliest keeps no times, so that the same answers are the same bytes.
+            with h5py.File(temporary, "w", libver="earliest") as target:
                 yield _Hdf5Writer(target, schema, facts or {})
 
 
@@ -165,7 +166,7 @@ class _Hdf5Writer:
         for name, value in facts.items():
             target.attrs[name] = value
         for axis in schema.coordinates:
-            dataset = target.create_dataset(f"coordinates/{axis.name}", data=axis.array)
+            dataset = target.create_dataset(f"coordinates/{axis.name}", data=axis.array, track_times=False)
             dataset.attrs["unit"] = axis.unit
             dataset.make_scale(axis.name)
 
@@ -205,6 +206,7 @@ class _Hdf5Writer:
                 maxshape=(None, *array.shape[1:]),
                 chunks=chunk,
                 dtype=h5py.string_dtype() if text else array.dtype,
+                track_times=False,
             )
             dataset.attrs.update(attributes)
             for axis, dim in enumerate(column.dims if column is not None else (), start=1):

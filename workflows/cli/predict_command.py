@@ -33,25 +33,38 @@ def _predict(
         Path | None, typer.Option("--registry", metavar="DIR", help="The registry; else as `surrogate run`.")
     ] = None,
     runtime: Annotated[str, typer.Option("--runtime", help="onnx or tensorflow.")] = "onnx",
+    site: Annotated[
+        str | None, typer.Option("--site", help="Share a file of points among the workers of this machine.")
+    ] = None,
+    rows_per_chunk: Annotated[
+        int | None, typer.Option("--rows-per-chunk", min=1, help="Points at once; as many as fit when left out.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
-    """Predict points: mean, standard deviation, 90 % interval, and whether each lies in the domain."""
+    """Predict points: mean, standard deviation, 90 % interval, and whether each lies in the domain.
+
+    Files are streamed, whatever their size. With --site the points are shared among workers, and an interrupted
+    prediction goes on when the same command is given again.
+    """
     from surrogate.core.errors import DataError
     from surrogate.design.points_io import parse_pairs, read_columns
-    from surrogate.inference.outputs import check_table, write_prediction
+    from surrogate.inference.outputs import write_prediction
 
     if (points is None) == (not values):
         raise DataError("Give the points either as a file with --input or as NAME=VALUE on the line.")
+    if (site is not None or rows_per_chunk is not None) and (points is None or output is None):
+        raise DataError("--site and --rows-per-chunk are for files: give --input and --output as well.")
     predictor = _load(workdir, registry, version, runtime)
+    if points is not None and output is not None:
+        _predict_file(predictor, points, output, site=site, rows=rows_per_chunk, runtime=runtime, as_json=as_json)
+        return
     columns = predictor.schema.inputs
     inputs: dict[str, Any] = dict(read_columns(points, columns) if points else parse_pairs(values or [], columns))
-    if output is not None and output.suffix == ".csv":
-        check_table(predictor.schema)
     prediction = predictor.predict(inputs)
     rows = len(prediction.in_domain)
     outside = int((~prediction.in_domain).sum())
     if output is not None:
-        write_prediction(output, predictor.schema, inputs, prediction)
+        write_prediction(output, predictor.schema, inputs, prediction, _facts(predictor))
     if as_json:
         facts = {"rows": rows, "outside_domain": outside, "output": str(output) if output is not None else None}
         console.put_json(facts if output is not None else {**facts, **_numbers(prediction)})
@@ -60,6 +73,51 @@ def _predict(
         console.put(f"{rows} points were predicted into {output}.")
     else:
         _show(predictor, prediction)
+    _warn(rows, outside)
+
+
+def _predict_file(
+    predictor: Predictor,
+    points: Path,
+    output: Path,
+    *,
+    site: str | None,
+    rows: int | None,
+    runtime: str,
+    as_json: bool,
+) -> None:
+    """Predict a file of points into another file."""
+    from site_configs.load import load_site
+    from workflows.bulk.prediction import predict_file
+
+    machine = load_site(site) if site is not None else None
+    with console.progress(quiet=machine is None and rows is None) as progress:
+        done = predict_file(
+            predictor,
+            points,
+            output,
+            facts=_facts(predictor),
+            rows_per_chunk=rows,
+            site=machine,
+            runtime=runtime,
+            progress=progress,
+        )
+    if as_json:
+        facts = {"rows": done.rows, "outside_domain": done.outside, "output": str(output)}
+        console.put_json({**facts, "parts_adopted": done.adopted} if machine is not None else facts)
+        return
+    console.put(f"{done.rows} points were predicted into {output}.")
+    _warn(done.rows, done.outside)
+
+
+def _facts(predictor: Predictor) -> dict[str, str]:
+    """Return what is written into a file of predictions beside the numbers."""
+    artifact = predictor.artifact
+    return {"surrogate": artifact.content, "dataset_hash": artifact.dataset_hash, "runtime": predictor.runtime}
+
+
+def _warn(rows: int, outside: int) -> None:
+    """Tell how many points should not be relied on."""
     if outside:
         console.put(
             f"{outside} of {rows} points lie outside the domain in which the surrogate was trained; "

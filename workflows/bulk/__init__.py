@@ -1,0 +1,1 @@
+"""Predicting millions of points: streamed in and out, shared among workers, resumable."""
