@@ -38,6 +38,17 @@ _MANAGER = (
 _PARSLS_OWN = "parsl.executors.high_throughput.process_worker_pool"
 _OURS = "site_configs.manager"
 
+_SETTINGS: dict[str, Any] = {
+    "loopback_address": LOOPBACK,
+    # The number of workers is ours to decide: Parsl divides the built-in cores, not those we may use.
+    "cores_per_worker": 1e-6,
+    "cpu_affinity": "none",
+    "prefetch_capacity": 0,
+    "heartbeat_period": HEARTBEAT_PERIOD_S,
+    "poll_period": POLL_MS,
+    "encrypted": True,
+}
+
 
 def parsl_config(
     site: Site,
@@ -74,18 +85,7 @@ def parsl_config(
     from parsl.config import Config
 
     shape = shape_of(site, role, sizes)
-    settings: dict[str, Any] = {
-        "loopback_address": LOOPBACK,
-        # The number of workers is ours to decide: Parsl divides the built-in cores, not those we may use.
-        "cores_per_worker": 1e-6,
-        "cpu_affinity": "none",
-        "prefetch_capacity": 0,
-        "heartbeat_period": HEARTBEAT_PERIOD_S,
-        "poll_period": POLL_MS,
-        "encrypted": True,
-    }
     interchange = [python or sys.executable, "-P", "-m", "site_configs.interchange"]
-    named = {"python": shlex.quote(python or site.python(role)), "orphan_life": ORPHAN_LIFE_S}
     if site.scheduler == "slurm":
         from site_configs.slurm_config import slurm_executor
 
@@ -93,13 +93,13 @@ def parsl_config(
             site,
             role,
             shape,
-            manager=_MANAGER.format(module=_OURS, **named),
+            manager=manager_template(site, role, python),
             interchange=interchange,
             comment=comment,
             prefix=prefix,
             variables=variables or {},
             scratch=scratch,
-            settings=settings,
+            settings=_SETTINGS,
         )
     elif site.scheduler == "local":
         from parsl.launchers import SimpleLauncher
@@ -112,13 +112,13 @@ def parsl_config(
             provider=LocalBlocks(
                 launcher=SimpleLauncher(), init_blocks=1, min_blocks=1, max_blocks=1, worker_init=setup
             ),
-            launch_cmd=_MANAGER.format(module=_PARSLS_OWN, **named),
+            launch_cmd=manager_template(site, role, python),
             interchange_launch_cmd=interchange,
             address=LOOPBACK,
             max_workers_per_node=shape.workers,
             heartbeat_threshold=HEARTBEAT_THRESHOLD_S,
             block_error_handler=stop_when_broken,
-            **settings,
+            **_SETTINGS,
         )
     else:
         raise SiteError(
@@ -135,6 +135,50 @@ def parsl_config(
         monitoring=None,
         initialize_logging=False,
     )
+
+
+def manager_template(site: Site, role: RoleName, python: str | None = None) -> str:
+    """Return the command of a manager of workers, as Parsl takes it: what it fills in itself stands in braces.
+
+    Args:
+        site: The machine.
+        role: What the workers are for.
+        python: Interpreter of the workers; the site's when None.
+    """
+    module = _PARSLS_OWN if site.scheduler == "local" else _OURS
+    return _MANAGER.format(python=shlex.quote(python or site.python(role)), module=module, orphan_life=ORPHAN_LIFE_S)
+
+
+def manager_command(site: Site, role: RoleName, workers: int, logs: str) -> str:
+    """Return the command of a manager as it is started, to be shown: what only Parsl knows stands in capitals.
+
+    Args:
+        site: The machine.
+        role: What the workers are for.
+        workers: Workers of one manager.
+        logs: Folder of Parsl's logs.
+    """
+    once = manager_template(site, role).format(
+        debug="",
+        max_workers_per_node=f"--max_workers_per_node={workers}",
+        addresses=site.interchange.address or "ADDRESSES",
+        worker_port="PORT",
+        cert_dir="CERTIFICATES",
+        logdir=f"{logs}/SESSION/{role}",
+        logconf=None,
+        address_probe_timeout_string="",
+        drain_period=None,
+        enable_mpi_mode="",
+        mpi_launcher="mpiexec",
+        accelerators="",
+        mem_per_worker=None,
+        prefetch_capacity=_SETTINGS["prefetch_capacity"],
+        cores_per_worker=_SETTINGS["cores_per_worker"],
+        poll_period=_SETTINGS["poll_period"],
+        heartbeat_period=_SETTINGS["heartbeat_period"],
+        cpu_affinity=_SETTINGS["cpu_affinity"],
+    )
+    return " ".join(once.format(block_id="BLOCK").split())
 
 
 def worker_setup(site: Site, role: RoleName, variables: Mapping[str, str]) -> str:
