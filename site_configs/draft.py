@@ -137,13 +137,13 @@ def _train_launcher(cluster: Cluster, own_mpi: str | None) -> list[str]:
 
 def _key(one: PartitionFacts) -> str:
     """Return the key of a partition in the file: its name where TOML takes it as it is."""
-    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in one.name)
+    return "".join(letter if (letter.isascii() and letter.isalnum()) or letter in "-_" else "_" for letter in one.name)
 
 
 def _said(one: PartitionFacts) -> str:
     gpus = f", {one.gpus} GPUs" if one.gpus else ""
     limit = f"{one.walltime_s} s" if one.walltime_s is not None else "no limit"
-    return f"{one.name}: {one.nodes} nodes of {one.cores} cores, {one.memory_mib} MiB{gpus}; {limit}"
+    return f"{one.name}: {one.nodes} node(s) of {one.cores} cores, {one.memory_mib} MiB{gpus}; {limit}"
 
 
 def _text(text: str) -> str:

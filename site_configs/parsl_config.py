@@ -145,7 +145,7 @@ def manager_template(site: Site, role: RoleName, python: str | None = None) -> s
         role: What the workers are for.
         python: Interpreter of the workers; the site's when None.
     """
-    module = _PARSLS_OWN if site.scheduler == "local" else _OURS
+    module = _OURS if site.scheduler == "slurm" else _PARSLS_OWN
     return _MANAGER.format(python=shlex.quote(python or site.python(role)), module=module, orphan_life=ORPHAN_LIFE_S)
 
 

@@ -18,7 +18,7 @@ from site_configs.mpiexec import detect_dialect, find_mpiexec
 from site_configs.partition import Count, Interchange, Limits, Partition, SitePart
 from site_configs.resources import ResourceRequest
 from site_configs.settings import Container, Environment, LauncherSettings, Role, Storage
-from surrogate.core.errors import ResourceError, SiteError
+from surrogate.core.errors import ConfigError, ResourceError
 
 __all__ = ["Capacity", "Environment", "LauncherSettings", "Role", "RoleName", "Site", "check_fits", "workers_that_fit"]
 
@@ -225,11 +225,11 @@ def check_account(site: Site, role: RoleName) -> None:
     """Ask for the account where the machine needs one and none is known.
 
     Raises:
-        SiteError: If so, in a sentence that says how to name it.
+        ConfigError: If so, in a sentence that says how to name it.
     """
     if site.scheduler == "local" or not site.needs_account or site.partition(role).account:
         return
-    raise SiteError(
+    raise ConfigError(
         f"Jobs on site '{site.name}' are charged to an account, and none was named. Give --account NAME, set "
         f'{ACCOUNT_VARIABLE}, or write a site of your own that has: extends = "{site.name}" and account = "NAME".'
     )
@@ -245,7 +245,7 @@ def check_fits(site: Site, resources: ResourceRequest, role: RoleName = "simulat
 
     Raises:
         ResourceError: In a sentence that says what was asked, what the site has, and what to change.
-        SiteError: If the site needs an account and none was named.
+        ConfigError: If the site needs an account and none was named.
     """
     check_account(site, role)
     has = site.capacity(role)
