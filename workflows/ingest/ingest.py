@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surrogate.core.errors import ConfigError, Interrupted, nearest
+from surrogate.core.errors import ConfigError, DataError, Interrupted, nearest
 from surrogate.data.dataset import Dataset
 from surrogate.data.readers.protocol import Sketch
 from surrogate.data.run_file import read_run_file
@@ -189,13 +190,13 @@ def _prepared(
             f"{campaign.where} has a simulator, and data are ingested into campaigns that have [data] instead of "
             "[simulator] and [design]."
         )
-    sketch = first_sketch(files, layout)
     if workspace.facts_file.is_file() and facts(workspace).get("data") is not None:
         plan = plan_existing(campaign, workdir)
-        _check_names(plan, sketch, layout)
-    else:
-        plan = data_plan(campaign, described(campaign, with_ranges(campaign, sketch, files, layout, progress.say)))
-    return files, plan, site
+        with contextlib.suppress(DataError):  # files that cannot be read are refused one by one
+            _check_names(plan, first_sketch(files, layout), layout)
+        return files, plan, site
+    sketch = with_ranges(campaign, first_sketch(files, layout), files, layout, progress.say)
+    return files, data_plan(campaign, described(campaign, sketch)), site
 
 
 def _check_names(plan: Plan, sketch: Sketch, layout: Layout) -> None:
