@@ -81,7 +81,7 @@ def settle(
             f"SLURM has been asked to end the jobs {', '.join(job.id for job in left)} of an earlier driver, and they "
             "are not over. Resume when squeue does not list them any more."
         )
-    killed = _end(campaign)
+    killed = end_processes(campaign)
     for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(campaign)}*"):
         shutil.rmtree(folder, ignore_errors=True)
     sweep_shared_memory()
@@ -95,8 +95,8 @@ def settle(
     )
 
 
-def _end(campaign: str) -> int:
-    """End all processes of the campaign; return how many there were."""
+def end_processes(campaign: str) -> int:
+    """End all processes of a campaign on this machine, this one spared; return how many there were."""
     ended: set[tuple[int, int]] = set()
     for _ in range(_ROUNDS):
         processes = _tagged(campaign)

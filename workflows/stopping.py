@@ -71,7 +71,11 @@ class Stopping:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
-        (self.draining if number == _WARNING else self.event).set()
+        if number == _WARNING:
+            # What goes on now may still come to its end before the job does.
+            self.draining.set()
+            return
+        self.event.set()
         if self._at_once:
             self._at_once = False
             raise Interrupted(f"Interrupted by {signal.Signals(number).name}.")

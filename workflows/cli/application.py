@@ -9,6 +9,7 @@ import typer
 from surrogate import __version__
 from workflows.cli.campaign_commands import add_campaign_commands
 from workflows.cli.ingest_command import add_ingest_command
+from workflows.cli.job_commands import add_job_commands
 from workflows.cli.new_command import add_new_command
 from workflows.cli.predict_command import add_predict_command
 from workflows.cli.promote_command import add_promote_command
@@ -48,6 +49,7 @@ def application() -> typer.Typer:
     )
     add_new_command(app)
     add_campaign_commands(app)
+    add_job_commands(app)
     add_ingest_command(app)
     add_predict_command(app)
     add_promote_command(app)
