@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from surrogate.core.errors import ConfigError, DataError, nearest
-from surrogate.core.schema import Column, Ragged, SampleTable, Schema, Values
+from surrogate.core.schema import Ragged, SampleTable, Schema, Values
 from surrogate.models.features import InputEncoder, coordinate_features
 from surrogate.models.measures import field_measures
 from surrogate.models.outputs.base import OutputTransform
 from surrogate.models.outputs.catalog import fit_output, restore_output
 from surrogate.models.outputs.registered import FrontOptions
 from surrogate.models.protocols import Forward, Measure, Network, Rows, Transforms
+from surrogate.models.unroll import axis_length, rolled, row_features, row_weights, sample_norms, unrolled
 
 if TYPE_CHECKING:
     import keras
@@ -145,12 +146,12 @@ class Mlp:
         along = np.zeros((1, 0))
         if options.ask_along:
             axis = schema.coordinate(options.ask_along)
-            length = _axis_length(schema.outputs[0], options.ask_along)
+            length = axis_length(schema.outputs[0], options.ask_along)
             along = coordinate_features(axis.array if axis is not None else np.arange(length, dtype=np.float64))
-        features = _row_features(encoder, along, train.inputs)
+        features = row_features(encoder, along, train.inputs)
         outputs = []
         for column in schema.outputs:
-            rows, dims = _unrolled(column, options.ask_along, np.asarray(train.columns[column.name], dtype=np.float64))
+            rows, dims = unrolled(column, options.ask_along, np.asarray(train.columns[column.name], dtype=np.float64))
             outputs.append(
                 fit_output(
                     options.output_transform, column, dims, schema=schema, features=features, values=rows,
@@ -159,7 +160,7 @@ class Mlp:
             )  # fmt: skip
         relative = options.loss == "relative"
         norms = {
-            name: float(np.sqrt(np.mean(np.square(_norms(values))))) * relative
+            name: float(np.sqrt(np.mean(np.square(sample_norms(values))))) * relative
             for name, values in train.outputs.items()
         }
         return MlpTransforms(schema, encoder, options.ask_along, along, tuple(outputs), norms)
@@ -194,13 +195,13 @@ class Mlp:
     def rows(self, transforms: Transforms, table: SampleTable) -> Rows:
         """Return inputs `[R, D]`, targets of every output, and the weight of each output in each row `[R]`."""
         own = _mlp(transforms)
-        features = _row_features(own.encoder, own.along, table.inputs)
+        features = row_features(own.encoder, own.along, table.inputs)
         rows: Rows = {"inputs": features.astype(np.float32)}
         for output in own.outputs:
             column = own.schema.column(output.column)
             values = np.asarray(table.columns[column.name], dtype=np.float64)
-            rows |= output.targets(features, _unrolled(column, own.ask_along, values)[0])
-            rows[f"{column.name}.weight"] = _row_weights(values, own.norms[column.name], len(own.along))
+            rows |= output.targets(features, unrolled(column, own.ask_along, values)[0])
+            rows[f"{column.name}.weight"] = row_weights(values, own.norms[column.name], len(own.along))
         return rows
 
     def loss(self, transforms: Transforms, network: Network, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
@@ -214,7 +215,7 @@ class Mlp:
     ) -> list[dict[str, Values]]:
         """Return each member's outputs, name → `[N, *shape]` float64."""
         own = _mlp(transforms)
-        features = _row_features(own.encoder, own.along, inputs).astype(np.float32)
+        features = row_features(own.encoder, own.along, inputs).astype(np.float32)
         steps = len(own.along)
         # A field and its intermediate steps are many numbers a row: some thousand rows at once bound the memory.
         chunk = max(1, _ROWS_AT_ONCE // steps) * steps
@@ -225,7 +226,7 @@ class Mlp:
                 heads = forward({"inputs": features[start : start + chunk]})
                 for output in own.outputs:
                     column = own.schema.column(output.column)
-                    parts[output.column].append(_rolled(column, own.ask_along, output.decode(heads), steps))
+                    parts[output.column].append(rolled(column, own.ask_along, output.decode(heads), steps))
             members.append({name: np.concatenate(pieces) for name, pieces in parts.items()})
         return members
 
@@ -256,48 +257,3 @@ def _check(train: SampleTable, options: MlpOptions) -> None:
                 f"{list(column.dims)}.{nearest(options.ask_along, column.dims)} Name an axis that every output "
                 "has, or none."
             )
-
-
-def _axis_length(column: Column, axis: str) -> int:
-    """Return the length of a named axis of a column."""
-    return column.shape[column.dims.index(axis)]
-
-
-def _unrolled(column: Column, axis: str, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return `[N·T, *rest]` rows of a column `[N, *shape]`, and the names of the remaining axes."""
-    dims = column.dims or tuple("" for _ in column.shape)
-    if not axis:
-        return values, dims
-    place = dims.index(axis)
-    moved = np.moveaxis(values, place + 1, 1)
-    return moved.reshape(-1, *moved.shape[2:]), dims[:place] + dims[place + 1 :]
-
-
-def _rolled(column: Column, axis: str, rows: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """Return the column `[N, *shape]` of rows `[N·T, *rest]`."""
-    if not axis:
-        return rows
-    return np.moveaxis(rows.reshape(-1, steps, *rows.shape[1:]), 1, column.dims.index(axis) + 1)
-
-
-def _row_features(
-    encoder: InputEncoder, along: NDArray[np.float64], inputs: Mapping[str, Values]
-) -> NDArray[np.float64]:
-    """Return `[N·T, D + F]` float64: every sample's features beside those of every place along the axis."""
-    features = encoder.encode(inputs)
-    count, steps = len(features), len(along)
-    return np.concatenate([np.repeat(features, steps, axis=0), np.tile(along, (count, 1))], axis=1)
-
-
-def _norms(values: Values) -> NDArray[np.float64]:
-    """Return the root mean square of each sample's elements, `[N]`."""
-    array = np.asarray(values, dtype=np.float64)
-    return np.asarray(np.sqrt(np.mean(array.reshape(len(array), -1) ** 2, axis=1)), dtype=np.float64)
-
-
-def _row_weights(values: NDArray[np.float64], typical: float, steps: int) -> NDArray[np.float32]:
-    """Return the weight of each row, `[N·T]`: (typical norm / a sample's norm)², at most 100; 1 if `typical` is 0."""
-    if typical == 0.0:
-        return np.ones(len(values) * steps, dtype=np.float32)
-    weights = (typical / np.maximum(_norms(values), 0.1 * typical)) ** 2
-    return np.repeat(weights, steps).astype(np.float32)

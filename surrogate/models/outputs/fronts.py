@@ -49,7 +49,8 @@ def find_fronts(values: NDArray[np.float64], least_jump: float, gap: int) -> Fro
 
     A front is a place steeper than everything within `gap` cells, three times steeper than the straight lines beside
     it, whose jump is at least `least_jump`, four times what those lines leave unexplained, five times the mean
-    difference of neighbouring cells under them, and is made within `gap` cells.
+    difference of neighbouring cells under them, and is made within `gap` cells. A place so near to another steep one
+    that the lines would cross it is left out: its position would be wrong, and what is not seen is interpolated later.
 
     Args:
         values: `[R, X]` profiles.
@@ -75,6 +76,7 @@ def find_fronts(values: NDArray[np.float64], least_jump: float, gap: int) -> Fro
         & (steepest >= _STEEPER * beside)
         & (thickness <= gap)
         & (np.abs(shift) < gap)
+        & ~_crowded(np.abs(np.diff(values, axis=1)), rows, edges, gap)
     )
     columns = tuple(column[accepted] for column in (edges + 0.5 + shift, jump, thickness))
     return _table(len(values), rows[accepted], columns, gap)
@@ -163,6 +165,33 @@ def _steep_places(
     wanted[:, 1:] &= ~wanted[:, :-1]
     rows, edges = np.nonzero(wanted)
     return rows.astype(np.int64), edges.astype(np.int64)
+
+
+def _crowded(
+    steps: NDArray[np.float64], rows: NDArray[np.int64], edges: NDArray[np.int64], gap: int
+) -> NDArray[np.bool_]:
+    """Return which places have another steep one under their lines or in their zone, `[C]`.
+
+    Another steep place is steeper than the two edges on either side of it, than a tenth of the place itself, and than
+    four times the median around.
+
+    Args:
+        steps: `[R, X − 1]`, absolute differences of neighbouring cells.
+        rows: `[C]`, profile of each place.
+        edges: `[C]`, edge of each place.
+        gap: Half width of the smeared zone, in cells.
+    """
+    # A front whose steepest edge lies a little outside reaches in by its smeared flank.
+    reach = gap + _FIT + 1
+    outside = np.pad(steps, ((0, 0), (2, 2)))
+    around = outside[rows[:, None], edges[:, None] + 2 + np.arange(-reach, reach + 1)]
+    padded = np.pad(around, ((0, 0), (2, 2)))
+    highest = sliding_window_view(padded, 5, axis=1).max(axis=2)
+    least = np.maximum(0.1 * around[:, reach], 4.0 * np.median(around, axis=1))
+    steep = (around >= highest) & (around >= least[:, None])
+    # Of equally steep neighbours the first stands for both.
+    steep[:, 1:] &= ~steep[:, :-1]
+    return np.asarray(steep.sum(axis=1) > 1, dtype=np.bool_)
 
 
 def _table(count: int, rows: NDArray[np.int64], columns: tuple[NDArray[np.float64], ...], gap: int) -> Fronts:

@@ -89,12 +89,14 @@ class PositionModel:
         positions: `[n]` its positions there.
         scale: Scale in which it interpolates.
         explained: Share of the positions' variance that a quadratic function explains, leave-one-out; at most 1.
+        error: Root mean square of that function's leave-one-out residuals, in the coordinate's unit.
     """
 
     points: NDArray[np.float64]
     positions: NDArray[np.float64]
     scale: PositionScale
     explained: float
+    error: float
 
     def predict(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the expected positions of rows `[R, D]`, `[R]`."""
@@ -113,13 +115,15 @@ class PositionModel:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping of the rest."""
-        return {"scale": self.scale.to_json(), "explained": self.explained}
+        return {"scale": self.scale.to_json(), "explained": self.explained, "error": self.error}
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], record: Mapping[str, Any]) -> PositionModel:
         """Rebuild from `arrays` and `to_json`."""
         points, positions = (np.asarray(arrays[key], dtype=np.float64) for key in ("points", "positions"))
-        return cls(points, positions, PositionScale(**record["scale"]), float(record["explained"]))
+        return cls(
+            points, positions, PositionScale(**record["scale"]), float(record["explained"]), float(record["error"])
+        )
 
 
 def fit_positions(
@@ -153,7 +157,7 @@ def fit_positions(
     if best is None:  # pragma: no cover - there are three measures
         return None
     keep = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_POINTS)).astype(np.int64))
-    return PositionModel(points[keep], positions[keep], best[1], 1.0 - best[0] / variance)
+    return PositionModel(points[keep], positions[keep], best[1], 1.0 - best[0] / variance, float(np.sqrt(best[0])))
 
 
 def _left_out(points: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:

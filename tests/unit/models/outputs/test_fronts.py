@@ -36,6 +36,13 @@ def test_two_fronts_of_opposite_sign_are_found_in_order():
     np.testing.assert_array_equal(np.sign(found.jump[0]), [1, -1])
 
 
+def test_fronts_too_near_to_each_other_to_be_measured_are_left_out():
+    pair = np.array([[0.5, 0.5 + cells / CELLS] for cells in (5.5, 7.5, 9.5, 20.0)])
+    profiles = smeared_step(pair[:, 0]) + 0.5 * smeared_step(pair[:, 1])
+    found = find_fronts(profiles, 0.05, 4)
+    assert np.isfinite(found.place).sum(axis=1).tolist() == [0, 0, 0, 2]
+
+
 def test_rows_with_fewer_fronts_are_padded():
     profiles = np.concatenate([smeared_step(np.array([0.5])), np.zeros((1, CELLS))])
     found = find_fronts(profiles, 0.1, 4)

@@ -52,6 +52,31 @@ def test_opposite_fronts_keep_their_signs_and_order():
     assert (np.diff(where, axis=1) > 0).all()
 
 
+def test_a_front_whose_jump_changes_its_sign_is_one_front():
+    given = features(300)
+    left, right = 0.35 + 0.1 * given[:, 0], 0.7 + 0.1 * given[:, 1]
+    jump = given[:, 1] + 0.3 * given[:, 0]
+    tracks, where, seen = follow(given, jump[:, None] * smeared_step(left) + 2 * smeared_step(right))
+    assert tracks.signs == (0, -1)
+    strong = np.abs(jump) > 0.2
+    assert seen[strong].mean() > 0.95
+    np.testing.assert_allclose(where[strong, 0], left[strong], atol=0.5 / CELLS)
+    # Where the jump is too weak to be seen, the front is where the others say.
+    np.testing.assert_allclose(where[:, 0], left, atol=1.0 / CELLS)
+
+
+def test_a_pulse_of_which_one_end_has_left_keeps_the_other():
+    given = features(300)
+    tail = 0.55 + 0.3 * given[:, 0]
+    head = tail + 0.35
+    tracks, where, seen = follow(given, smeared_step(head) - smeared_step(tail))
+    assert tracks.signs == (1, -1)
+    alone = seen[:, 0] & ~seen[:, 1]
+    assert alone.mean() > 0.2
+    np.testing.assert_allclose(where[alone, 0], tail[alone], atol=0.5 / CELLS)
+    np.testing.assert_allclose(where[alone, 1], head[alone], atol=3.0 / CELLS)
+
+
 def test_places_that_no_input_explains_are_no_front():
     random = np.random.default_rng(1)
     tracks, where, _ = follow(features(), smeared_step(random.uniform(0.2, 0.8, 150)))
