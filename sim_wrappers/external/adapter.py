@@ -17,7 +17,7 @@ from sim_wrappers.external.options import EndMarker, complete, read
 from sim_wrappers.external.rules.read import find_file, read_output
 from sim_wrappers.external.schema import output_schema
 from sim_wrappers.protocol import KnownError, Program, RunData, RunRequest, Simulator
-from surrogate.core.errors import SimulationError
+from surrogate.core.errors import ConfigError, SimulationError
 from surrogate.core.identity import run_id
 from surrogate.core.schema import Ragged, Schema, Values
 from surrogate.design.space import InputSpace
@@ -96,8 +96,11 @@ class External:
             SimulationError: If the program or one of its files is no longer what the campaign was planned with.
         """
         options = read(request.options)
-        identity = self.identity_options(request.options)
-        if run_id(self.name, self.version(request.options), identity, request.inputs) != request.run_id:
+        try:
+            version, identity = self.version(request.options), self.identity_options(request.options)
+        except ConfigError as error:
+            raise SimulationError(str(error), kind="launcher") from error
+        if run_id(self.name, version, identity, request.inputs) != request.run_id:
             raise SimulationError(
                 f"The program {options.command[0]}, or one of its files, was changed after the campaign was planned. "
                 "Bring back what it was planned with and resume, or begin a campaign of the changed program.",

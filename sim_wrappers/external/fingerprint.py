@@ -11,7 +11,7 @@ from typing import Any
 
 from sim_wrappers.external.locate import INTERPRETERS, PYTHON
 from sim_wrappers.external.options import ExternalOptions
-from surrogate.core.errors import ConfigError, SimulationError
+from surrogate.core.errors import ConfigError
 from surrogate.core.files import sha256_file
 from surrogate.core.identity import digest
 
@@ -23,7 +23,7 @@ def content(path: Path) -> str:
     """Return the hash of a file's bytes, or of the names and bytes of everything in a folder.
 
     Raises:
-        SimulationError: If it is gone; the run was not the program's fault.
+        ConfigError: If it cannot be read.
     """
     try:
         if path.is_dir():
@@ -32,7 +32,7 @@ def content(path: Path) -> str:
         status = path.stat()
         return _content(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
     except OSError as error:
-        raise SimulationError(f"{path} cannot be read any more: {error.strerror}.", kind="launcher") from error
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 @lru_cache(maxsize=1024)

@@ -136,7 +136,8 @@ class ExternalOptions(Part):
         idle = [name for name in self.coordinates if name not in used]
         if idle:
             raise ValueError(
-                f"no output lies on the coordinate '{idle[0]}'; name it in the 'dims' of one.{nearest(idle[0], used)}"
+                f"no output lies on the coordinate '{idle[0]}'; name it in the 'dims' of one, or take it out."
+                f"{nearest(idle[0], used)}"
             )
         for name, output in self.outputs.items():
             unknown = [dim for dim in output.dims if dim not in self.coordinates]

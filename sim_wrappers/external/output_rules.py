@@ -22,6 +22,7 @@ _BELONG = {
     "comment": ("column", "columns"),
     "match": ("pattern",),
 }
+_LONGEST = 10**9
 _SLICE = re.compile(r"-?\d*:-?\d*(?::-?\d*)?")
 _PARSER = re.compile(r"[^:]+:[A-Za-z_]\w*")
 
@@ -58,8 +59,8 @@ def _parser(value: str) -> str:
 
 def _lengths(value: Any) -> Any:
     for length in value if isinstance(value, list) else ():
-        if isinstance(length, bool) or not isinstance(length, int) or (length < 1 and length != RAGGED):
-            raise ValueError(f"lengths of axes are whole numbers of at least 1, and {shown(length)} was found")
+        if isinstance(length, bool) or not isinstance(length, int) or not (1 <= length <= _LONGEST or length == RAGGED):
+            raise ValueError(f"lengths of axes are whole numbers from 1 to {_LONGEST}, and {shown(length)} was found")
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -164,8 +165,8 @@ class CoordinateRule(Part):
     values: tuple[float, ...] | None = Field(default=None, min_length=1, description="The values.")
     start: float | None = Field(default=None, description="First value, or lower edge of the first cell.")
     stop: float | None = Field(default=None, description="Last value, or upper edge of the last cell.")
-    count: int | None = Field(default=None, ge=1, le=10**7, description="Number of points, both ends included.")
-    cells: int | None = Field(default=None, ge=1, le=10**7, description="Number of equal cells; values are centres.")
+    count: int | None = Field(default=None, ge=1, le=10**6, description="Number of points, both ends included.")
+    cells: int | None = Field(default=None, ge=1, le=10**6, description="Number of equal cells; values are centres.")
     file: Source | None = Field(default=None, description="Text or .npy file beside the campaign that has the values.")
     column: Annotated[int, Field(ge=1)] = Field(default=1, description="Column of that text file, from 1 on.")
 

@@ -27,9 +27,9 @@ def output_schema(options: ExternalOptions) -> Schema:
     Raises:
         ConfigError: If an axis cannot be read, or a shape does not agree with its axes.
     """
-    axes = {name: Coordinate(name, rule.unit, _values(name, rule)) for name, rule in options.coordinates.items()}
-    columns = tuple(_column(name, rule, axes) for name, rule in options.outputs.items())
     try:
+        axes = {name: Coordinate(name, rule.unit, _values(name, rule)) for name, rule in options.coordinates.items()}
+        columns = tuple(_column(name, rule, axes) for name, rule in options.outputs.items())
         return Schema(columns, tuple(axes.values()))
     except DataError as error:
         raise ConfigError(str(error)) from error

@@ -17,6 +17,7 @@ from surrogate.core.errors import ConfigError, nearest
 
 BRACES = ("{{", "}}")
 _NAMELIST = re.compile(r"^\s*&[A-Za-z_]\w*", re.MULTILINE)
+_WIDE = re.compile(r"\d{4,}")
 _COARSE = 1e-3
 """Share of an input's range below which the digits of a format must be able to tell two values apart."""
 
@@ -41,7 +42,7 @@ class Placeholder:
 @lru_cache(maxsize=16)
 def _hole(delimiters: tuple[str, str]) -> re.Pattern[str]:
     begin, end = map(re.escape, delimiters)
-    return re.compile(rf"{begin}\s*(?P<name>[A-Za-z_][\w.]*)\s*(?::(?P<form>[^\n]*?))?\s*{end}")
+    return re.compile(rf"{begin}[ \t]*(?P<name>[A-Za-z_][\w.]*)[ \t]*(?::(?P<form>[^\n]*?))?[ \t]*{end}")
 
 
 def placeholders(text: str, where: str, delimiters: tuple[str, str] = BRACES) -> list[Placeholder]:
@@ -141,6 +142,8 @@ def check_placeholders(
                 f"{place} is filled by nobody: '{hole.name}' is neither an input nor one of 'values'."
                 f"{nearest(hole.name, names)}"
             )
+        if _WIDE.search(hole.form):
+            raise ConfigError(f"{place} asks for a width of more than 999 characters.")
         try:
             texts = [written(sample[hole.name], hole.form) for sample in samples]
         except ValueError as error:
