@@ -40,7 +40,7 @@ class KerasRuntime:
         """
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-        # TensorFlow announces oneDNN on stderr at any log level; without it the numbers are the same on every processor.
+        # TensorFlow announces oneDNN at any log level; without it the numbers are the same on every processor.
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
         try:
             import keras
@@ -48,6 +48,8 @@ class KerasRuntime:
         except ImportError as error:
             raise MissingExtraError("The runtime 'tensorflow'", "train") from error
         self._keras, self._tensorflow = keras, tf
+        # Every member is a function of its own, which TensorFlow would take for one that is traced again and again.
+        tf.get_logger().setLevel("ERROR")
         if threads and tf.config.threading.get_intra_op_parallelism_threads() != threads:
             try:
                 tf.config.threading.set_intra_op_parallelism_threads(threads)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,8 @@ class PodGaussianProcess:
         count = _modes(singular)
         scale = float(singular[0] / np.sqrt(len(outputs))) or 1.0
         coefficients = left[:, :count] * singular[:count] / scale
-        processes = _processes(features(train.inputs), coefficients)
+        with _one_thread():
+            processes = _processes(features(train.inputs), coefficients)
         lost = float(np.sum(singular[count:] ** 2) / outputs.size)
         basis = modes[:count] * scale
         carried = float(np.sum(singular[:count] ** 2) / max(np.sum(singular**2), np.finfo(float).tiny))
@@ -99,6 +101,14 @@ def _modes(singular: NDArray[np.float64]) -> int:
         return 1
     enough = int(np.searchsorted(energy / energy[-1], ENERGY)) + 1
     return min(enough, MODES, len(singular))
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Keep linear algebra on one thread: on matrices of some hundred rows the threads would wait for each other."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits
 
 
 def _processes(points: NDArray[np.float64], coefficients: NDArray[np.float64]) -> list[Any]:
