@@ -297,7 +297,10 @@ def use_cores(cores: int, gpus: int, local_rank: int) -> None:
         TrainingError: If a GPU was asked for and there is none for this rank.
     """
     import tensorflow as tf
+    from threadpoolctl import threadpool_limits
 
+    # NumPy's libraries chose their threads when they were loaded, before anybody knew of the job.
+    threadpool_limits(cores)
     tf.config.threading.set_intra_op_parallelism_threads(cores)
     # A second thread lets a collective finish while the first one waits.
     tf.config.threading.set_inter_op_parallelism_threads(2)

@@ -118,8 +118,8 @@ def split_coordinate(coordinate: NDArray[np.float64], nodes: int) -> tuple[NDArr
     """Return the node below each coordinate, int32, and the share of the way to the next one, both of its shape.
 
     Args:
-        coordinate: Numbers in [0, nodes − 1], any shape.
+        coordinate: Numbers in [0, nodes − 1], any shape; where one is NaN, so is the share.
         nodes: Number of nodes, at least 2.
     """
-    index = np.clip(np.floor(coordinate), 0, nodes - 2).astype(np.int32)
+    index = np.clip(np.floor(np.nan_to_num(coordinate)), 0, nodes - 2).astype(np.int32)
     return index, coordinate - index

@@ -136,6 +136,16 @@ def test_a_loss_that_is_not_finite_ends_in_a_sentence(tmp_path):
         trainer(tmp_path, learning_rate=1e30, epochs=50).train(1, seed=5)
 
 
+def test_ranks_that_end_with_different_weights_are_refused(tmp_path):
+    alone = trainer(tmp_path)
+    sums = alone._group.sums
+    alone._group.sums = lambda numbers: (
+        sums(numbers) if "weights" not in numbers else {"weights": numbers["weights"] + 1}
+    )
+    with pytest.raises(TrainingError, match="ended member 0 with different weights"):
+        alone.train(1, seed=5)
+
+
 def test_the_best_loss_of_an_untrained_member_survives_json():
     from surrogate.training.state import State, state_from_json
 

@@ -130,6 +130,16 @@ def test_scalars_are_predicted_as_they_are():
     np.testing.assert_allclose(transform.decode({"load": ((HEIGHT - HEIGHT.mean()) / HEIGHT.std())[:, None]}), HEIGHT)
 
 
+def test_a_network_without_a_number_gives_nan_and_no_error():
+    transform = fit("registered", along_time=True)
+    features, values, _ = rows(along_time=True)
+    outputs = perfect(transform, features[:2], values[:2])
+    outputs["u.positions"][0] = np.nan
+    decoded = transform.decode(outputs)
+    assert np.isnan(decoded[0]).all()
+    assert np.isfinite(decoded[1]).all()
+
+
 def test_pod_coefficients_share_one_scale():
     transform = fit("pod")
     target = transform.targets(SAMPLE_FEATURES, FIELD)["u.target"]
