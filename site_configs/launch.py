@@ -171,7 +171,13 @@ def _openmpi(resources: ResourceRequest, mpiexec: str, hosts: tuple[str, ...], b
     if hosts:
         line += ["--host", ",".join(f"{host}:{resources.ranks_per_node}" for host in hosts)]
     # Root must ask twice; the two variables are for this child alone.
-    forced = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")) if as_root else ()
+    forced: tuple[tuple[str, str], ...] = ()
+    if as_root:
+        forced = (("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"))
+    if hosts:
+        # In a job of SLURM it counts the job's tasks, of which ours has one on each node, unless told to count cores.
+        # The names are those of Open MPI 4 and 5.
+        forced += tuple((f"{prefix}_MCA_ras_slurm_use_entire_allocation", "1") for prefix in ("OMPI", "PRTE"))
     return line, forced
 
 

@@ -65,7 +65,7 @@ def judge(
         checks += [_folder(label, folder, node["host"]) for label, folder in found["folders"].items()]
     checks += list(_gpus(site, probe, node))
     steps = found["steps"]
-    checks += judge_ranks(probe, steps["ranks"], launcher, kinds)
+    checks += judge_ranks(probe, steps["ranks"], launcher, library=node["mpi"], kinds=kinds)
     if probe.horovod and checks[-1].state != "fail" and "horovod" in steps:
         checks.append(judge_horovod(probe, steps["horovod"], node))
     return checks

@@ -10,8 +10,16 @@ from site_configs.launch import Launcher
 from workflows.doctor_check import Check
 from workflows.site_job import Probe
 
+# How the libraries that a dialect's launcher belongs to name themselves.
 _VENDORS = {"mpich": ("MPICH", "MVAPICH", "Intel"), "openmpi": ("Open MPI",)}
-_MPI_PLUGIN = re.compile(r"mpi/\S+|--mpi|invalid MPI type", re.IGNORECASE)
+# What --mpi must be for a library, the first that its name begins with.
+_CRAY = ("CRAY MPICH", "MPI VERSION : CRAY MPICH")
+_KINDS = (("Open MPI", "pmix"), *((start, "cray_shasta") for start in _CRAY), ("", "pmi2"))
+    ("Open MPI", "pmix"),
+    ("MPI VERSION : CRAY MPICH", "cray_shasta"),
+    ("CRAY MPICH", "cray_shasta"),
+    ("", "pmi2"),
+)
 
 
 def _complaint(text: str) -> str:
@@ -30,24 +38,24 @@ def _named(library: str) -> str:
     return f"{found[1]} {found[2]}" if found else library[:40].strip()
 
 
-def judge_ranks(probe: Probe, step: Mapping[str, Any], launcher: Launcher, kinds: Sequence[str]) -> list[Check]:
+def judge_ranks(
+    probe: Probe, step: Mapping[str, Any], launcher: Launcher, *, library: str, kinds: Sequence[str]
+) -> list[Check]:
     """Judge whether ranks see each other, and whether each has cores of its own.
 
     Args:
         probe: What was to be found out.
         step: What the launch gave (`workflows.site_probe.run_step`).
         launcher: The role's launcher.
+        library: What the MPI library that mpi4py loads on the node says of itself.
         kinds: What `srun --mpi` takes here.
     """
     name, wanted = f"ranks ({probe.role})", probe.resources.ranks
     said, line = step["said"], " ".join(step["line"])
     if step["code"] is None:
         return [Check(name, "fail", f"{wanted} ranks did not answer in {step['seconds']:.0f} s. Started as: {line}")]
-    if not said:
-        return [Check(name, "fail", _silent(wanted, step, launcher, kinds))]
-    library, sizes = said[0]["library"], sorted({rank["size"] for rank in said})
-    if sizes != [wanted] or len(said) != wanted:
-        return [Check(name, "fail", _alone(wanted, said, launcher, kinds))]
+    if len(said) != wanted or {rank["size"] for rank in said} != {wanted}:
+        return [Check(name, "fail", _apart(wanted, step, launcher, library, kinds))]
     hosts = {rank["host"] for rank in said}
     if len(hosts) != probe.nodes:
         return [
@@ -58,49 +66,40 @@ def judge_ranks(probe: Probe, step: Mapping[str, Any], launcher: Launcher, kinds
                 f"launcher does not know the job's nodes: use srun, or an mpiexec built for SLURM. Started as: {line}",
             )
         ]
-    first = Check(name, "ok", f"{wanted} ranks on {len(hosts)} node(s) see each other, with {_named(library)}.")
-    return [first, _binding(probe, said, launcher)]
+    seen = f"{wanted} ranks on {len(hosts)} node(s) see each other, with {_named(said[0]['library'])}."
+    return [Check(name, "ok", seen), _binding(probe, said, launcher)]
 
 
-def _silent(wanted: int, step: Mapping[str, Any], launcher: Launcher, kinds: Sequence[str]) -> str:
-    """Say why no rank came up."""
-    last = _complaint(step["text"])
-    if launcher.dialect == "srun" and _MPI_PLUGIN.search(step["text"]):
-        return (
-            f"srun could not start {wanted} ranks: {last}. It knows --mpi={', '.join(kinds) or 'nothing'}; set the one "
-            "that your MPI speaks (MPICH: pmi2, Open MPI: pmix) in 'launcher.options' of the site."
-        )
-    return (
-        f"{wanted} ranks ended with exit code {step['code']} and said nothing of their world. The complaint: "
-        f"{last}. Started as: {' '.join(step['line'])}"
-    )
-
-
-def _alone(wanted: int, said: Sequence[Mapping[str, Any]], launcher: Launcher, kinds: Sequence[str]) -> str:
+def _apart(wanted: int, step: Mapping[str, Any], launcher: Launcher, library: str, kinds: Sequence[str]) -> str:
     """Say why ranks do not see each other."""
-    library = str(said[0]["library"])
-    seen = f"{wanted} ranks were started, {len(said)} answered, and they saw worlds of {_sizes(said)}"
+    said = step["said"]
+    if said:
+        sizes = ", ".join(str(size) for size in sorted({rank["size"] for rank in said}))
+        seen = f"{wanted} ranks were started, {len(said)} answered, and they saw worlds of {sizes}"
+    else:
+        seen = f"{wanted} ranks were started, and none came up ({_complaint(step['text'])})"
     words = _VENDORS.get(launcher.dialect)
-    if words is not None and not any(word.lower() in library.lower() for word in words):
+    if library and words is not None and not any(word.lower() in library.lower() for word in words):
         return (
             f"{seen}: two MPIs are mixed. The launcher {launcher.mpiexec} is of {launcher.dialect}, and mpi4py loads "
             f"{_named(library)}. Name the launcher of that MPI in the site, or install mpi4py against the other."
         )
     if launcher.dialect == "srun":
-        given = next((option for option in launcher.options if option.startswith("--mpi")), "no --mpi")
-        fitting = {"open mpi": "pmix"}.get(library.lower()[:8], "pmi2")
-        return (
-            f"{seen}: srun was given {given}, which is not what {_named(library)} speaks. Set --mpi={fitting} in "
-            f"'launcher.options' of the site; srun knows {', '.join(kinds) or 'nothing'} here."
-        )
-    return (
-        f"{seen}: the launcher {launcher.mpiexec} and {_named(library)} do not belong together. Name the launcher "
-        "of that library in the site."
-    )
+        known = f"srun knows {', '.join(kinds) or 'nothing'} here"
+        fitting = next(kind for start, kind in _KINDS if library.startswith(start))
+        if not _given(launcher).startswith(f"--mpi={fitting}"):
+            return (
+                f"{seen}: srun was given {_given(launcher)}, which is not what {_named(library) or 'mpi4py'} speaks. "
+                f"Set --mpi={fitting} in 'launcher.options' of the site ({known})."
+            )
+    if not library:
+        return f"{seen}: mpi4py finds no MPI library on the node. Load the MPI's module in the site's environment."
+    return f"{seen}. Started as: {' '.join(step['line'])}"
 
 
-def _sizes(said: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(str(size) for size in sorted({rank["size"] for rank in said}))
+def _given(launcher: Launcher) -> str:
+    """Return the kind of MPI that srun was given."""
+    return next((option for option in launcher.options if option.startswith("--mpi")), "no --mpi")
 
 
 def _binding(probe: Probe, said: Sequence[Mapping[str, Any]], launcher: Launcher) -> Check:

@@ -43,6 +43,12 @@ try:
 except OSError:
     sys.exit(3)
 """
+_LIBRARY = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version())
+"""
 _REDUCE = """
 import json, os, socket
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -70,12 +76,22 @@ def facts() -> dict[str, Any]:
         "flags": sorted(_flags()),
         "cores": len(os.sched_getaffinity(0)),
         "gpus": count_gpus(),
+        "mpi": mpi_library(),
     }
 
 
 def node_name() -> str:
     """Return this node's name, as SLURM calls it."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+def mpi_library() -> str:
+    """Return what the MPI library that mpi4py loads says of itself; MPI is not started. Empty where none is loaded."""
+    try:
+        asked = subprocess.run([sys.executable, "-P", "-c", _LIBRARY], stdout=subprocess.PIPE, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return " ".join(asked.stdout.decode(errors="replace").replace("\0", "").split())[:120]
 
 
 def count_gpus() -> int:

@@ -33,7 +33,15 @@ WIDE = ResourceRequest(2, 4, 8, cores_per_rank=3, gpus_per_rank=1, memory_per_ra
         ("mpich", TWO, {"variables": (("A", "1"),)}, "env A=1 /m -n 2 -ppn 2 -bind-to none"),
         ("openmpi", TWO, {}, "/m -n 2 --map-by ppr:2:node:OVERSUBSCRIBE --bind-to none"),
         ("openmpi", WIDE, {}, "/m -n 8 --map-by ppr:4:node --bind-to none"),
-        ("openmpi", WIDE, {"hosts": ("a", "b")}, "/m -n 8 --map-by ppr:4:node --bind-to none --host a:4,b:4"),
+        (
+            "openmpi",
+            WIDE,
+            {"hosts": ("a", "b")},
+            (
+                "env OMPI_MCA_ras_slurm_use_entire_allocation=1 PRTE_MCA_ras_slurm_use_entire_allocation=1 "
+                "/m -n 8 --map-by ppr:4:node --bind-to none --host a:4,b:4"
+            ),
+        ),
         ("openmpi", WIDE, {"bind_cores": True}, "/m -n 8 --map-by ppr:4:node:PE=3 --bind-to core"),
         (
             "openmpi",
