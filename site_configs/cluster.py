@@ -93,7 +93,8 @@ def parse_records(text: str) -> list[dict[str, str]]:
 def parse_mpi_kinds(text: str) -> tuple[str, ...]:
     """Read what `MPI_KINDS` printed: the names that --mpi takes."""
     words = [word.strip().rstrip(",") for line in text.splitlines() for word in line.split("srun: ")[-1].split()]
-    return tuple(word for word in words if re.fullmatch(r"pmi2|pmix(?:_v\d+)?|cray_shasta|none|openmpi", word))
+    known = [word for word in words if re.fullmatch(r"pmi2|pmix(?:_v\d+)?|cray_shasta|none|openmpi", word)]
+    return tuple(dict.fromkeys(known))
 
 
 def seconds_of(limit: str) -> int | None:

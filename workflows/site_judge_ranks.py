@@ -13,8 +13,7 @@ from workflows.site_job import Probe
 # How the libraries that a dialect's launcher belongs to name themselves.
 _VENDORS = {"mpich": ("MPICH", "MVAPICH", "Intel"), "openmpi": ("Open MPI",)}
 # What --mpi must be for a library, the first that its name begins with.
-_CRAY = ("CRAY MPICH", "MPI VERSION : CRAY MPICH")
-_KINDS = (("Open MPI", "pmix"), *((start, "cray_shasta") for start in _CRAY), ("", "pmi2"))
+_KINDS = (
     ("Open MPI", "pmix"),
     ("MPI VERSION : CRAY MPICH", "cray_shasta"),
     ("CRAY MPICH", "cray_shasta"),
