@@ -14,7 +14,7 @@ from surrogate.data.dataset import Dataset
 from surrogate.models import catalog
 from surrogate.models.protocols import Family, Rows, Transforms
 from surrogate.training.checkpoint import pack, unpack
-from surrogate.training.distributed import Group
+from surrogate.training.group import Group
 from surrogate.training.input_pipeline import check_finite
 from surrogate.training.job import TrainingJob
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from surrogate.core.errors import SurrogateError
 from surrogate.training import distributed
 from surrogate.training.checkpoint import CheckpointFolder
-from surrogate.training.distributed import Group
 from surrogate.training.finished import FOLDER, is_finished
+from surrogate.training.group import Group
 from surrogate.training.job import TrainingJob, read_job
 from surrogate.training.prepare import prepare
 from surrogate.training.progress import ProgressLog

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surrogate.models.protocols import Family, Rows, Transforms
 from surrogate.training.config import TrainConfig
-from surrogate.training.distributed import Group
+from surrogate.training.group import Group
 from surrogate.training.input_pipeline import Batches, BatchPlan, count_rows
 
 if TYPE_CHECKING:

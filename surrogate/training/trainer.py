@@ -14,7 +14,7 @@ from surrogate.core.errors import SurrogateError, TrainingError
 from surrogate.core.identity import digest
 from surrogate.training.checkpoint import Checkpoint, CheckpointFolder, array_list, list_arrays, pack, unpack
 from surrogate.training.config import TrainConfig
-from surrogate.training.distributed import Group
+from surrogate.training.group import Group
 from surrogate.training.progress import ProgressLog
 from surrogate.training.state import Member, State, Weights, state_from_json
 from surrogate.training.steps import Evaluator, Stepper

@@ -12,7 +12,7 @@ from surrogate.core.errors import TrainingError
 from surrogate.models.mlp import FAMILY, MlpOptions
 from surrogate.training.checkpoint import CheckpointFolder
 from surrogate.training.config import TrainConfig
-from surrogate.training.distributed import Single
+from surrogate.training.group import Single
 from surrogate.training.progress import ProgressLog, read_progress
 from surrogate.training.trainer import Drained, Trainer, member_seed
 from tests.support.fields import table
