@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from surrogate.core.errors import DataError
 from surrogate.core.schema import RAGGED, Column, Ragged, Role, Schema, Values
+from surrogate.data.quick_hdf5 import create, whole
 
 _GROUPS: dict[Role, str] = {"input": "inputs", "output": "outputs"}
+_ALL = slice(None)
 
 
 def storable(name: str, values: Any, column: Column | None = None) -> Values:
@@ -96,14 +98,15 @@ def write_array(parent: h5py.Group, name: str, array: NDArray[Any], **options: A
     """Write one array `[N, ...]`; text becomes fixed-length UTF-8."""
     if array.dtype.kind == "U":
         encoded = np.char.encode(array, "utf-8")
-        kind = h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize))
-        return parent.create_dataset(name, data=encoded.astype(kind), dtype=kind)
-    return parent.create_dataset(name, data=array, **options)
+        return create(parent, name, encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize))))
+    if options:
+        return parent.create_dataset(name, data=array, **options)
+    return create(parent, name, array)
 
 
-def read_array(dataset: h5py.Dataset, rows: slice = slice(None)) -> NDArray[Any]:
+def read_array(dataset: h5py.Dataset, rows: slice = _ALL) -> NDArray[Any]:
     """Read rows of one array; text comes back as `<U`."""
-    data = np.asarray(dataset[rows])
+    data = whole(dataset) if rows == _ALL else np.asarray(dataset[rows])
     if data.dtype.kind == "S":
         return np.char.decode(data, "utf-8")
     return data.astype(data.dtype.newbyteorder("="), copy=False)
@@ -174,12 +177,12 @@ def write_text(parent: h5py.Group, name: str, text: str) -> None:
     """Write one text of any length as UTF-8."""
     encoded = text.encode() or b" "
     kind = h5py.string_dtype("utf-8", len(encoded))
-    parent.create_dataset(name, data=np.array(encoded, dtype=kind))
+    create(parent, name, np.array(encoded, dtype=kind))
 
 
 def read_text(dataset: h5py.Dataset) -> str:
     """Read one text that `write_text` wrote."""
-    return bytes(dataset[()]).decode()
+    return bytes(whole(dataset)[()]).decode()
 
 
 # A campaign has few schemas and many files: the text of a schema, and the schema of a text, are made once.
@@ -204,13 +207,16 @@ def column_node(file: h5py.File, column: Column) -> h5py.Group | h5py.Dataset:
     Raises:
         KeyError: If the file has no such column.
     """
-    return file[f"{_GROUPS[column.role]}/{column.name}"]
+    name = f"{_GROUPS[column.role]}/{column.name}"
+    return file[name] if column.ragged else h5py.Dataset(h5py.h5d.open(file.id, name.encode()))
 
 
 def read_values(node: h5py.Group | h5py.Dataset, start: int = 0, stop: int | None = None) -> Values:
     """Read the samples `start` … `stop − 1` of a column in one slab."""
     if isinstance(node, h5py.Dataset):
-        return read_array(node, slice(start, stop)) if node.shape else np.asarray(node[()])
+        if node.shape and (start, stop) != (0, None):
+            return read_array(node, slice(start, stop))
+        return read_array(node)
     end = None if stop is None else stop + 1
     offsets = np.asarray(node["offsets"][start:end], dtype=np.int64)
     if len(offsets) == 0:

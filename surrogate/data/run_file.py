@@ -94,7 +94,7 @@ def write_run_file(
     samples = max((length(values) for values in columns.values()), default=0)
     keys = tuple(groups) or ("",) * samples
     refuse_nul("group key", keys)
-    text = json.dumps(_plain(dict(provenance or {})), sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = _json(dict(provenance or {}))
 
     def fill(file: h5py.File) -> None:
         file.attrs["format"] = "surrogate-run"
@@ -129,6 +129,14 @@ def read_run_file(path: Path) -> RunFile:
             tuple(read_array(file["samples/group"]).tolist()),
             json.loads(read_text(file["provenance/json"])),
         )
+
+
+def _json(facts: dict[str, Any]) -> str:
+    """Return facts as JSON text; what JSON has no form for becomes text."""
+    try:
+        return json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return json.dumps(_plain(facts), sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
