@@ -38,7 +38,8 @@ def atomic_path(target: Path, check: Callable[[Path], None] | None = None, *, du
     Raises:
         OSError: If the disk refuses; `target` is untouched then, and the temporary file is gone.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".{target.stem[:40]}-{secrets.token_hex(6)}.part{target.suffix}"
     try:
         yield temporary
@@ -48,10 +49,11 @@ def atomic_path(target: Path, check: Callable[[Path], None] | None = None, *, du
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
         temporary.replace(target)
-        if durable:
-            fsync_directory(target.parent)
-    finally:
+    except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        fsync_directory(target.parent)
 
 
 def write_bytes(target: Path, content: bytes, *, durable: bool = True) -> None:
