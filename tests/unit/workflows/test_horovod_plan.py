@@ -23,7 +23,7 @@ GIB = 1024**3
 
 def environment(base=None, plan=PLAN, **more):
     return build_environment(
-        base or {}, plan, tensorflow=Path("/tf"), work=Path("/work"), bin_folder=Path("/env/bin"), jobs=2, **more
+        base or {}, plan, tensorflow=Path("/tf"), work=Path("/opt"), bin_folder=Path("/env/bin"), jobs=2, **more
     )
 
 
@@ -87,14 +87,14 @@ def test_build_environment():
     found = environment({"PATH": "/usr/bin", "CPLUS_INCLUDE_PATH": "/mine", "HOME": "/h"})
     assert found["PATH"] == "/env/bin:/env/bin:/usr/bin"
     assert found["CPLUS_INCLUDE_PATH"].split(":") == [
-        "/work/shim",
+        "/opt/shim",
         "/tf/include/external/farmhash_archive/src",
         "/tf/include/external/highwayhash",
         "/mine",
     ]
     assert found["HOROVOD_WITH_TENSORFLOW"] == found["HOROVOD_WITH_MPI"] == "1"
     assert found["HOROVOD_LOCAL_VERSION"] == "cp311.tf2.21.0.mpich5.0.2"
-    assert found["CMAKE_TOOLCHAIN_FILE"] == "/work/toolchain.cmake"
+    assert found["CMAKE_TOOLCHAIN_FILE"] == "/opt/toolchain.cmake"
     assert found["HOME"] == "/h"
 
 
