@@ -35,11 +35,10 @@ def write_part(path: Path, inputs: Mapping[str, Values], prediction: Prediction)
 
     def fill(file: h5py.File) -> None:
         file.attrs["rows"] = len(prediction.in_domain)
-        for name, values in inputs.items():
-            _write(file, f"inputs/{name}", values)
-        for part in PARTS:
-            for name, values in getattr(prediction, part).items():
-                _write(file, f"{part}/{name}", values)
+        for group, columns in (("inputs", inputs), *((part, getattr(prediction, part)) for part in PARTS)):
+            place = file.create_group(group)
+            for name, values in columns.items():
+                _write(place, name, values)
         file.create_dataset("in_domain", data=prediction.in_domain)
 
     content = sealed_bytes(KIND, FORMAT_VERSION, fill)
@@ -81,12 +80,13 @@ def _outputs(group: h5py.Group, schema: Schema) -> Iterator[tuple[str, Values]]:
             yield column.name, _read(group[column.name])
 
 
-def _write(file: h5py.File, name: str, values: Values) -> None:
+def _write(group: h5py.Group, name: str, values: Values) -> None:
     if isinstance(values, Ragged):
-        write_array(file.create_group(name), "data", values.data)
-        write_array(file[name], "offsets", values.offsets)
+        inner = group.create_group(name)
+        write_array(inner, "data", values.data)
+        write_array(inner, "offsets", values.offsets)
     else:
-        write_array(file, name, np.asarray(values))
+        write_array(group, name, np.asarray(values))
 
 
 def _read(node: h5py.Group | h5py.Dataset) -> Values:

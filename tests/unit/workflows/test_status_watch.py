@@ -69,7 +69,7 @@ def watching(workdir, *words):
 
 
 def test_lines_tell_300_runs_to_the_end(campaign):
-    out, err = watching(campaign).communicate(timeout=60)
+    out, err = watching(campaign).communicate(timeout=240)
     lines = [line for line in out.splitlines() if not line.startswith(" ")]
     assert err == ""
     ended = [int(line.split(": ")[1].split(" of ")[0]) for line in lines]
@@ -87,7 +87,7 @@ def test_objects_for_programs(campaign):
     looks = list(status_watch.follow(campaign, 0.2))
     assert looks[-1].runs["packed"] == 294
     assert not looks[-1].active
-    out, _ = watching(campaign, "--json").communicate(timeout=60)
+    out, _ = watching(campaign, "--json").communicate(timeout=240)
     (record,) = [json.loads(line) for line in out.splitlines()]
     assert record["total"] == 300
 
@@ -96,7 +96,7 @@ def test_ctrl_c_ends_it_without_a_traceback(campaign):
     process = watching(campaign)
     assert "of 300 runs ended" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130
     assert "Traceback" not in err
 
