@@ -29,7 +29,8 @@ class Launcher:
         template: Words of the dialect `template`; each may name one of `TEMPLATE_WORDS`.
         inside: Words that put a program without GPUs into an image, or none.
         inside_with_gpus: The same for a program with GPUs.
-        inside_python: The Python of the image, in place of this one; none means this one.
+        outside_python: The Python of the site's environment on the nodes; none means this one.
+        inside_python: The Python of the image, in place of either; none means that there is no image.
     """
 
     dialect: str
@@ -41,6 +42,7 @@ class Launcher:
     template: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     inside_with_gpus: tuple[str, ...] = ()
+    outside_python: str = ""
     inside_python: str = ""
 
     def line(
@@ -57,7 +59,7 @@ class Launcher:
         Raises:
             ResourceError: If a program that does not speak MPI is asked for on more than one rank.
         """
-        if self.inside_python and argv and argv[0] == sys.executable:
+        if self.inside_python and argv and argv[0] in (sys.executable, self.outside_python):
             argv = (self.inside_python, *argv[1:])
         return launch_line(
             self.dialect,

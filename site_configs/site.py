@@ -187,6 +187,7 @@ class Site(SitePart):
             template=settings.template,
             inside=container_words(container, gpus=False) if container else (),
             inside_with_gpus=container_words(container, gpus=True) if container else (),
+            outside_python=self.python(role) if role else "",
             inside_python=container.python if container else "",
         )
 

@@ -21,6 +21,7 @@ from workflows.jobs import block_prefix, comment_of
 from workflows.learn import training_resources
 from workflows.plan import Plan
 from workflows.session import SESSION_VARIABLE, scratch_prefix
+from workflows.submit import driver_job
 from workflows.training_run import train_command
 
 _CAMPAIGN, _SESSION = "CAMPAIGN", "SESSION"
@@ -49,6 +50,7 @@ def _parts(site: Site, plan: Plan, workdir: Path) -> Iterator[str]:
         yield from _simulation(site, plan, workdir)
     yield from _role(site, "train", [training_resources(plan.campaign.train)], workdir)
     yield from _training(site, plan, workdir)
+    yield from _driver(site, workdir)
     yield from _beside(site)
 
 
@@ -119,6 +121,14 @@ def _training(site: Site, plan: Plan, workdir: Path) -> Iterator[str]:
     yield ""
     yield "## The training, inside such a job"
     yield shlex.join(launcher.line(argv, resources, mpi=mpi, hosts=named))
+
+
+def _driver(site: Site, workdir: Path) -> Iterator[str]:
+    """Yield the batch script of a driver that is itself a job."""
+    if site.scheduler != "slurm":
+        return
+    yield from ("", "## The driver, where it is itself a job (surrogate submit)")
+    yield job_script(driver_job(site, workdir, campaign=_CAMPAIGN, environment={})).rstrip()
 
 
 def _beside(site: Site) -> Iterator[str]:
