@@ -78,3 +78,67 @@ def test_what_is_not_text_is_refused(tmp_path):
         read_site(path)
     with pytest.raises(ConfigError, match="cannot be read"):
         read_site(tmp_path)
+
+
+def test_a_site_lies_over_another_key_by_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    write(user_folder(), "base", 'scheduler = "slurm"\n[limits]\npoll_s = 9.0\njobs_queued = 3\n')
+    write(tmp_path, "mine", 'extends = "base"\nnodes = 2\n[limits]\npoll_s = 1.0\n')
+    site = load_site("mine", [tmp_path])
+    assert (site.name, site.scheduler, site.nodes) == ("mine", "slurm", 2)
+    assert (site.limits.poll_s, site.limits.jobs_queued) == (1.0, 3)
+    assert "mine" in available_sites([tmp_path])
+
+
+def test_a_users_site_may_extend_the_shipped_one_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    write(user_folder(), "perlmutter", 'extends = "perlmutter"\naccount = "m1"\n')
+    site = load_site("perlmutter")
+    assert site.partition("simulate").account == "m1"
+    assert site.partition("train").account == "m1_g"
+    assert site.partition("train").constraint == "gpu"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('extends = "mine"\n', r"extends 'mine', and there is no other site of that name\."),
+        ('extends = "lapptop"\n', r"Did you mean 'laptop'"),
+        ('extends = "round"\n', "extends 'mine', and there is no other"),
+    ],
+)
+def test_what_is_not_there_cannot_be_extended(tmp_path, text, words):
+    write(tmp_path, "round", 'extends = "mine"\n')
+    with pytest.raises(ConfigError, match=words):
+        read_site(write(tmp_path, "mine", text))
+
+
+def test_the_account_of_the_environment_comes_first(tmp_path, monkeypatch):
+    path = write(tmp_path, "mine", 'scheduler = "slurm"\naccount = "file"\nneeds_account = true\n')
+    assert read_site(path).partition("simulate").account == "file"
+    monkeypatch.setenv("SURROGATE_ACCOUNT", "given")
+    assert read_site(path).partition("train").account == "given"
+    assert load_site("laptop").account is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('scheduler = "slurm"\n[roles.train]\npartition = "gpu"\n', r"no \[partitions\.gpu\]"),
+        ('scheduler = "slurm"\n[partitions.a]\n[partitions.b]\n', r"'roles\.simulate\.partition' does not say"),
+        ("[partitions.a]\n", "'scheduler' is 'local'"),
+        ('[launcher]\ndialect = "template"\n', "that dialect needs it"),
+        ('[launcher]\ntemplate = ["{ranks}"]\n', "belongs to the dialect 'template'"),
+        (
+            '[launcher]\ndialect = "template"\ntemplate = ["{rank}"]\n',
+            r"names \{rank\}, and the words are nodes, ranks,",
+        ),
+        ('[launcher]\ndialect = "template"\ntemplate = ["-n", "4"]\n', r"does not name \{ranks\}"),
+        ('[storage]\numask = "8"\n', "'storage.umask' is '8'"),
+        ('[container]\nruntime = "docker"\nimage = "x"\n', "'apptainer', 'shifter' or 'podman-hpc'"),
+        ("[partitions.a]\nwaltime_s = 3\n", r"Did you mean 'walltime_s'\?"),
+    ],
+)
+def test_mistakes_of_clusters_are_sentences(tmp_path, text, words):
+    with pytest.raises(ConfigError, match=words):
+        read_site(write(tmp_path, "mine", text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,9 +12,11 @@ from pydantic import ValidationError
 
 from site_configs.machine import count_cores, count_memory_mib
 from site_configs.mpiexec import detect_dialect
+from site_configs.partition import Partition
 from site_configs.resources import ResourceRequest
-from site_configs.site import LauncherSettings, Role, Site, check_fits, workers_that_fit
-from surrogate.core.errors import ResourceError, SiteError
+from site_configs.settings import Storage
+from site_configs.site import Environment, LauncherSettings, Role, Site, check_fits, workers_that_fit
+from surrogate.core.errors import ConfigError, ResourceError, SiteError
 
 FOUR = Site(name="four", cores=4, memory_mib=8000, gpus=1, walltime_s=600)
 
@@ -122,3 +126,77 @@ def test_a_named_launcher_is_searched_on_the_path(tmp_path, monkeypatch):
     assert launcher.variables == (("A", "1"), ("B", "2"))
     with pytest.raises(SiteError, match="no such program"):
         Site(name="own", launcher=LauncherSettings(mpiexec="mympii")).find_launcher()
+
+
+CLUSTER = """{
+    "name": "big", "scheduler": "slurm", "nodes": 8, "needs_account": true, "cores": 64, "memory_mib": 1000,
+    "partitions": {"cpu": {"nodes": 4, "walltime_s": 600}, "gpu": {"gpus": 4, "cores": 32, "account": "{account}_g"}},
+    "roles": {"simulate": {"partition": "cpu"}, "train": {"partition": "gpu"}},
+    "transport": {"A": "1", "B": "1"}, "environment": {"variables": {"B": "2"}}
+}"""
+
+
+def cluster(**changes) -> Site:
+    return Site.model_validate_json(CLUSTER).model_copy(update=changes)
+
+
+def test_each_role_has_its_partition_and_its_size():
+    site = cluster(account="m1")
+    assert [site.capacity(role).nodes for role in ("simulate", "train", "drive", "serve")] == [4, 8, 4, 8]
+    assert (site.capacity("train").cores, site.capacity("train").gpus) == (32, 4)
+    assert [site.partition(role).account for role in ("simulate", "train")] == ["m1", "m1_g"]
+    assert site.variables("train") == {"A": "1", "B": "2"}
+
+
+def test_the_account_is_asked_for_in_a_sentence():
+    request = ResourceRequest(walltime_s=60)
+    with pytest.raises(ConfigError, match=r"Give --account NAME, set SURROGATE_ACCOUNT, or write .* extends = \"big\""):
+        check_fits(cluster(), request)
+    check_fits(cluster(account="m1"), request)
+    check_fits(cluster(needs_account=False), request)
+
+
+def test_a_run_must_end_within_its_job():
+    with pytest.raises(ResourceError, match=r"may take 601 s, and a job on site 'big' ends after 600 s"):
+        check_fits(cluster(account="m1"), ResourceRequest(walltime_s=601))
+    check_fits(cluster(account="m1"), ResourceRequest(walltime_s=601), "train")
+
+
+def test_what_comes_before_a_command_runs_in_a_shell(tmp_path):
+    venv = tmp_path / "a venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "activate").write_text("echo activated\n")
+    site = cluster(
+        storage=Storage(umask="0027", node_local="$BASE/{account}/scratch"),
+        account="m1",
+        environment=Environment(
+            setup=('module() { echo "$*"; }',), modules=("gcc/13", "mpi"), venv=str(venv), variables={}
+        ),
+        roles={"simulate": Role(partition="cpu", environment=Environment(modules=("solver",)))},
+    )
+    script = "\n".join([*site.setup_lines("simulate"), 'umask; echo "$TMPDIR"', 'test -d "$TMPDIR" && echo made'])
+    environment = {"BASE": str(tmp_path / "local disk"), "PATH": os.environ["PATH"]}
+    shell = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert shell.stdout.splitlines() == [
+        "load gcc/13", "load mpi", "load solver", "activated", "0027", f"{tmp_path}/local disk/m1/scratch", "made",
+    ]  # fmt: skip
+    assert site.python("simulate") == f"{venv}/bin/python"
+    assert Site(name="x").python("train") == sys.executable
+
+
+def test_a_service_for_shared_gpus_is_started_where_it_is_wanted():
+    shared = cluster(partitions={"cpu": Partition(), "gpu": Partition(gpus=1, mps=True)})
+    assert "nvidia-cuda-mps-control -d" in "\n".join(shared.setup_lines("train"))
+    assert shared.setup_lines("simulate") == ()
+
+
+def test_locks_can_be_left_out():
+    assert cluster(storage=Storage(file_locks=False)).variables("train")["HDF5_USE_FILE_LOCKING"] == "FALSE"
+
+
+def test_a_launcher_can_be_shown_where_it_is_not(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    site = cluster(launcher=LauncherSettings(dialect="srun"))
+    assert site.find_launcher("train", written=True).mpiexec == "srun"
+    with pytest.raises(SiteError, match="no such program"):
+        site.find_launcher("train")
