@@ -22,6 +22,7 @@ from workflows.judge import STAGE as JUDGE_STAGE
 from workflows.judge import Judged, conclude, judge, judged_before, judging_key, register
 from workflows.learn import learn, training_resources
 from workflows.learning_checks import check_learning, find_family
+from workflows.manners import run_end_hook, share_with_group, umask_of
 from workflows.plan import Plan, find_simulator, make_plan
 from workflows.progress import Progress
 from workflows.promotion import conclude_again, journal_promotion, promote
@@ -122,15 +123,19 @@ def run_campaign(
     site = load_site(named)
     plan = plan_campaign(campaign, workdir)
     check_site(plan, site)
-    workspace = prepare(plan, workdir, named)
-    plan = _with_kept_files(plan, workspace)
-    store = Registry(resolve_registry(registry, workspace.root))
-    stopping = stopping or Stopping()
-    try:
-        with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver:
-            return _stages(driver, plan, site, store)
-    except Interrupted as error:
-        raise Interrupted(f"{error} Go on with: surrogate resume {workdir}") from error
+    with umask_of(site):
+        workspace = prepare(plan, workdir, named)
+        share_with_group(site, workspace.root)
+        plan = _with_kept_files(plan, workspace)
+        store = Registry(resolve_registry(registry, workspace.root))
+        stopping = stopping or Stopping()
+        try:
+            with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver:
+                result = _stages(driver, plan, site, store)
+        except Interrupted as error:
+            raise Interrupted(f"{error} Go on with: surrogate resume {workdir}") from error
+        run_end_hook(site, workspace.root, passed=result.verdict.passed, progress=progress)
+    return result
 
 
 def resume_campaign(

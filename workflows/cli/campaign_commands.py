@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workflows.cli import console
+from workflows.cli.site_commands import Account
 
 if TYPE_CHECKING:
     from workflows.campaign import CampaignResult
@@ -37,20 +38,28 @@ def _run(
     campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A TOML file or the name of a built-in one.")],
     site: Annotated[str, typer.Option("--site", help="Name or TOML file of the machine.")] = "laptop",
     workdir: Annotated[
-        Path | None, typer.Option("--workdir", metavar="DIR", help="Working directory; else ./<campaign's name>.")
+        Path | None,
+        typer.Option(
+            "--workdir", metavar="DIR", help="Working directory; else <campaign's name> in the site's scratch."
+        ),
     ] = None,
     registry: _Registry = None,
+    account: Account = None,
     as_json: _Json = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show launch lines, counts and an estimate; start nothing.")
     ] = False,
 ) -> None:
     """Run a campaign from its file to its verdict. In its own working directory it goes on where it stopped."""
+    del account
+    from site_configs.load import load_site
     from workflows import campaign as loop
     from workflows.config import load_campaign
+    from workflows.manners import default_workdir
 
     described = load_campaign(campaign)
-    folder = workdir or Path(described.name)
+    beside = [described.file.parent] if described.file else []
+    folder = workdir or default_workdir(load_site(site, beside), described.name)
     if dry_run:
         _show_plan(loop.dry_run(described, site, folder), as_json)
         return
@@ -63,9 +72,11 @@ def _resume(
     workdir: _Workdir,
     site: Annotated[str | None, typer.Option("--site", help="Another machine than the last time.")] = None,
     registry: _Registry = None,
+    account: Account = None,
     as_json: _Json = False,
 ) -> None:
     """Go on with a campaign that was interrupted, whatever ended it."""
+    del account
     from workflows import campaign as loop
 
     with console.progress() as progress:

@@ -92,7 +92,8 @@ def _render(
     site: Annotated[str, typer.Argument(metavar="SITE", help="Name or TOML file of the machine.")],
     campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A TOML file or the name of a built-in one.")],
     workdir: Annotated[
-        Path | None, typer.Option("--workdir", metavar="DIR", help="Working directory; else ./<campaign's name>.")
+        Path | None,
+        typer.Option("--workdir", metavar="DIR", help="Working directory; else <name> in the site's scratch."),
     ] = None,
     account: Account = None,
 ) -> None:
@@ -105,7 +106,7 @@ def _render(
 
     described = load_campaign(campaign)
     found = load_site(site, [described.file.parent] if described.file else [])
-    folder = (workdir or Path(described.name)).absolute()
+    folder = (workdir or Path(found.folder("scratch") or ".") / described.name).absolute()
     console.put(render_site(found, plan_campaign(described, folder), folder).rstrip("\n"))
 
 
