@@ -61,7 +61,9 @@ def test_what_is_declared_is_locked():
     everything = pins(ROOT / "requirements/dev.txt")
     project = PROJECT["project"]
     extras = [
-        line for name in ("train", "report", "dev", "docs", "build-horovod") for line in project["optional-dependencies"][name]
+        line
+        for name in ("train", "report", "dev", "docs", "build-horovod")
+        for line in project["optional-dependencies"][name]
     ]
     for line in project["dependencies"] + extras:
         name = re.split(r"[\[<>=~! ;]", line)[0].lower()

@@ -40,7 +40,7 @@ def advance(world: MPI.Comm, u: np.ndarray, viscosity: float, width: float, dt: 
     padded = with_neighbours(world, u)
     flux = np.maximum(padded[:-1], 0.0) ** 2 / 2 + np.minimum(padded[1:], 0.0) ** 2 / 2
     flux -= viscosity * np.diff(padded) / width
-    return u - dt / width * np.diff(flux)
+    return np.asarray(u - dt / width * np.diff(flux))
 
 
 def solve(world: MPI.Comm, viscosity: float, amplitude: float, drift: float) -> list[np.ndarray]:
