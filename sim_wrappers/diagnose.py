@@ -132,7 +132,7 @@ def diagnose(returncode: int, timed_out: bool, text: str, known_errors: Iterable
     known = find_known(text, known_errors)
     if timed_out:
         message = "The run did not end within its walltime and was ended, with all its processes."
-        remedy_text = "Raise 'walltime_s' if such runs are sound; else narrow the space of inputs."
+        remedy_text = "Raise 'resources.walltime' if such runs are sound; else narrow the space of inputs."
         if known is None:
             return Diagnosis(FailureKind.TIMEOUT, message, None, remedy_text, True)
         return known._replace(kind=FailureKind.TIMEOUT, message=f"{message} {known.message}")
