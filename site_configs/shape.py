@@ -59,7 +59,8 @@ def shape_of(site: Site, role: RoleName, sizes: Sequence[ResourceRequest]) -> Sh
     if site.scheduler == "local":
         if len(kinds) > 1:
             raise ResourceError(f"On site '{site.name}' all runs of one ensemble must ask for the same resources.")
-        return Shape(1, 1, 1, workers_that_fit(site, kinds[0], role), False, size)
+        workers = workers_that_fit(site, kinds[0], role)
+        return Shape(1, 1, 1, 1 if role == "train" else workers, False, size)
     largest = max(resources.nodes for resources in kinds)
     nodes = site.partition(role).nodes_per_job or largest
     if largest > nodes or nodes > site.nodes:
@@ -71,7 +72,8 @@ def shape_of(site: Site, role: RoleName, sizes: Sequence[ResourceRequest]) -> Sh
     managers = nodes if alone else 1
     each = max(size.holds(resources) * (1 if alone else nodes // resources.nodes) for resources in kinds)
     blocks = site.nodes // nodes
-    cap = site.role(role).workers
+    # A training is one command at a time.
+    cap = 1 if role == "train" else site.role(role).workers
     if cap is not None:
         blocks = min(blocks, max(1, cap // managers))
         each = min(each, max(1, cap // (blocks * managers)))
