@@ -81,9 +81,7 @@ def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
             budgets=campaign.failures.budgets(),
             known=known,
             keep=campaign.failures.keep,
-            progress=lambda counts: driver.progress.update(
-                counts.finished + counts.failed + counts.quarantined, _note(counts)
-            ),
+            progress=lambda counts: _watch(driver, plan, counts),
             stop=driver.stopping.event,
             drain=driver.stopping.draining,
         )
@@ -150,6 +148,18 @@ def _refused(runs: list[Run], status: RunStatus) -> tuple[Refused, ...]:
     )
 
 
+def _watch(driver: Driver, plan: Plan, counts: Counts) -> None:
+    """Tell how far the ensemble is, and end it when more runs gave nothing than may in the end.
+
+    Raises:
+        DataError: If so; what was not started yet would not change that.
+    """
+    refused = counts.failed + counts.quarantined
+    driver.progress.update(counts.finished + refused, _note(counts))
+    if refused > plan.campaign.failures.allowed_share * len(plan.runs):
+        _check_share(driver, plan, counts)
+
+
 def _note(counts: Counts) -> str:
     """Return what a person wants to know beside the bar."""
     parts = [f"{counts.failed} failed"] if counts.failed else []
@@ -158,8 +168,13 @@ def _note(counts: Counts) -> str:
     return ", ".join(parts)
 
 
-def _check_share(driver: Driver, plan: Plan) -> None:
+def _check_share(driver: Driver, plan: Plan, counts: Counts | None = None) -> None:
     """Refuse to go on when too many runs gave nothing.
+
+    Args:
+        driver: Holds the campaign.
+        plan: The campaign and its design.
+        counts: How far the ensemble is; None when it is at its end.
 
     Raises:
         DataError: If so, with the kinds of failure.
@@ -173,8 +188,10 @@ def _check_share(driver: Driver, plan: Plan) -> None:
     for entry in refused:
         kinds[entry.kind.value] = kinds.get(entry.kind.value, 0) + 1
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: -item[1]))
+    ended = len(plan.runs) if counts is None else counts.finished + counts.failed + counts.quarantined
+    rest = "" if ended == len(plan.runs) else f"; the other {len(plan.runs) - ended} were not waited for"
     raise DataError(
-        f"{len(refused)} of {len(plan.runs)} runs gave no data ({counted}), and 'failures.allowed_share' is "
-        f"{allowed:g}. The first said: {refused[0].reason} "
+        f"{len(refused)} of {ended} runs gave no data ({counted}), and 'failures.allowed_share' is "
+        f"{allowed:g} of {len(plan.runs)}{rest}. The first said: {refused[0].reason} "
         f"Look at `surrogate status {driver.workspace.root}`, mend the cause, and resume; or allow a larger share."
     )
