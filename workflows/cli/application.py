@@ -16,6 +16,7 @@ from workflows.cli.promote_command import add_promote_command
 from workflows.cli.registry_commands import registry_commands
 from workflows.cli.site_commands import site_commands
 from workflows.cli.tool_commands import add_tool_commands
+from workflows.cli.try_command import add_try_command
 
 
 def _version(wanted: bool) -> None:
@@ -48,6 +49,7 @@ def application() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     add_new_command(app)
+    add_try_command(app)
     add_campaign_commands(app)
     add_job_commands(app)
     add_ingest_command(app)

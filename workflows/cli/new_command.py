@@ -30,6 +30,7 @@ def _new(
     shown = os.path.relpath(made.folder)
     commands = [
         f"cd {shown}",
+        "surrogate try campaign.toml",
         "surrogate run campaign.toml",
         f"surrogate predict {made.name} {' '.join(made.example)}",
     ]

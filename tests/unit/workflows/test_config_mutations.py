@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from surrogate.core.errors import InputError
+from tests.support import external
 from workflows.config import builtin_campaigns, campaign_json_schema, parse_campaign
 from workflows.learning_checks import check_learning, find_family
 from workflows.plan import Plan, find_simulator, make_plan
@@ -28,7 +29,29 @@ train = { ranks = 2, epochs = 10, batch_size = 8, learning_rate = 0.01 }
 gate = { metrics = { relative_l2_median = { max = 0.5 } }, beats = ["nearest_neighbour"] }
 card.known_gaps = ["none"]
 """
-SEEDS = [tomllib.loads(path.read_text()) for path in builtin_campaigns().values()] + [tomllib.loads(SCRIPTED)]
+EXTERNAL = {
+    "schema_version": 1,
+    "name": "decay",
+    "simulator": {
+        "name": "external",
+        "options": {
+            **external.decay(),
+            "environment": {"A": "{{amount}}"},
+            "logs": ["a.log"],
+            "error": [{"pattern": "E(?P<n>.)", "message": "m {n}", "kind": "unconverged", "multiply": {"steps": 2.0}}],
+            "restart": ["*.rst"],
+        },
+    },
+    "inputs": {"rate": {"low": 0.1, "high": 1.0}, "amount": {"low": 1.0, "high": 5.0}},
+    "design": {"runs": 64},
+    "gate": {"beats": ["nearest_neighbour"]},
+}
+SEEDS = [
+    *(tomllib.loads(path.read_text()) for path in builtin_campaigns().values()),
+    tomllib.loads(SCRIPTED),
+    EXTERNAL,
+    EXTERNAL,  # it has the most keys
+]
 
 # Counts in between would only make the test slow.
 numbers = st.sampled_from([-1, 0, 1, 2, 64, 10**6 + 1, 2**63, 10**30]) | st.floats(width=64)

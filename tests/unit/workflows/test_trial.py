@@ -1,0 +1,87 @@
+"""One run before many: what it shows, what it keeps, what it refuses."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from surrogate.core.errors import ConfigError, DataError
+from surrogate.core.outcome import Failure, FailureKind, Success
+from workflows.config import load_campaign
+from workflows.trial import try_campaign
+
+FOLDER = Path(__file__).parents[2] / "support" / "decay"
+TEXT = """
+schema_version = 1
+name = "decay"
+simulator.name = "external"
+inputs.rate = { low = 0.1, high = 1.0, unit = "1/s" }
+inputs.amount = { low = 1.0, high = 5.0, unit = "mol" }
+design.runs = 64
+gate.metrics.relative_l2_median.max = 0.5
+
+[simulator.options]
+command = ["awk", "-f", "decay.awk"]
+stdin = "case.txt"
+files = ["decay.awk"]
+template = [{ source = "case.txt.in", target = "case.txt" }]
+values.steps = 4
+outputs.left = { file = "curve.txt", column = 2, shape = [5], unit = "mol" }
+outputs.half = { pattern = 'half-life = (\\S+)', unit = "s" }
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(FOLDER, home)
+    (home / "c.toml").write_text(TEXT)
+    return home / "c.toml"
+
+
+def test_it_shows_what_was_read_and_leaves_nothing(path):
+    before = sorted(path.parent.iterdir())
+    trial = try_campaign(load_campaign(path), "laptop", ("rate=0.5", "amount=2"))
+    assert isinstance(trial.outcome, Success), trial.outcome
+    assert trial.inputs == {"rate": 0.5, "amount": 2.0}
+    assert trial.outputs == ("left [5]: from 0.270671 to 2 mol", "half = 1.38629 s")
+    assert "64 runs" in trial.estimate
+    assert "(measured)" in trial.estimate
+    assert trial.folder is None
+    assert sorted(path.parent.iterdir()) == before
+    assert not list(Path(tempfile.gettempdir()).glob("surrogate-try-*"))
+
+
+def test_the_middle_of_the_space_is_tried_and_kept_where_asked(path, tmp_path):
+    trial = try_campaign(load_campaign(path), "laptop", keep=tmp_path / "kept")
+    assert trial.inputs == {"rate": 0.55, "amount": 3.0}
+    assert trial.folder is not None
+    assert (trial.folder / "case.txt").read_text().startswith("rate = 0.55\n")
+    with pytest.raises(ConfigError, match="exists and is not empty"):
+        try_campaign(load_campaign(path), "laptop", keep=tmp_path / "kept")
+
+
+def test_a_failure_is_shown_and_its_folder_is_kept(path):
+    path.write_text(path.read_text().replace("shape = [5]", "shape = [4]"))
+    trial = try_campaign(load_campaign(path), "laptop")
+    assert isinstance(trial.outcome, Failure)
+    assert trial.outcome.kind is FailureKind.WRONG_SHAPE
+    assert "has the shape [5], and 'shape' declares [4]" in trial.outcome.message
+    assert trial.folder is not None
+    assert (trial.folder / "curve.txt").is_file()
+    shutil.rmtree(trial.folder.parents[2])
+
+
+def test_a_point_must_be_one_of_the_space(path):
+    with pytest.raises(DataError, match=r"There is no input 'rat'.*mean 'rate'"):
+        try_campaign(load_campaign(path), "laptop", ("rat=0.5", "amount=2"))
+    assert not list(Path(tempfile.gettempdir()).glob("surrogate-try-*"))
+
+
+def test_a_site_of_a_scheduler_is_refused(path):
+    (path.parent / "cluster.toml").write_text('scheduler = "slurm"\n')
+    with pytest.raises(ConfigError, match="is handed out by slurm"):
+        try_campaign(load_campaign(path), "cluster")
