@@ -8,7 +8,7 @@ packages=(
     g++ make python3-venv      # build Horovod, make .venv
     chromium                   # look at the report
     slurm-wlm munge            # a scheduler to test against
-    gfortran libopenmpi-dev    # simulation codes in Fortran
+    gfortran libopenmpi-dev openmpi-bin  # simulation codes in Fortran
 )
 if [ $# -gt 0 ]; then packages=("$@"); fi
 
