@@ -11,7 +11,8 @@ from workflows.cli.endings import ending
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    0 done (and promoted), 3 done and the gate failed, 2 bad input, 1 another failure, 130 interrupted.
+    0 done (promoted, or passed and awaiting a person's approval), 3 done and the gate failed, 2 bad input, 1 another
+    failure, 130 interrupted.
 
     Args:
         arguments: Words after the program's name; those of the process by default.

@@ -32,7 +32,8 @@ def _root(
 ) -> None:
     """Turn an expensive simulation into a fast surrogate that has earned its trust.
 
-    Exit codes: 0 done and promoted; 3 done, gate failed; 2 bad input; 1 another failure; 130 interrupted.
+    Exit codes: 0 done and promoted, or passed and awaiting a person's approval; 3 done, gate failed; 2 bad input;
+    1 another failure; 130 interrupted.
     `--debug`, anywhere on the line, prints the traceback of an error.
     """
 

@@ -8,8 +8,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from surrogate.core.errors import InputError
+from surrogate.core.schema import Column, Coordinate
+from surrogate.data.readers.protocol import Sketch
 from tests.support import external
 from workflows.config import builtin_campaigns, campaign_json_schema, parse_campaign
+from workflows.described import described
+from workflows.existing_data import data_plan, is_ingested
 from workflows.learning_checks import check_learning, find_family
 from workflows.plan import Plan, find_simulator, make_plan
 
@@ -46,9 +50,24 @@ EXTERNAL = {
     "design": {"runs": 64},
     "gate": {"beats": ["nearest_neighbour"]},
 }
+DATA = """
+schema_version = 1
+name = "old"
+data.outputs.u = { unit = "m", shape = [3], dims = ["x"], low = 0.0, high = 9.0, description = "d" }
+data.coordinates.x = { unit = "m", values = [0.0, 1.0, 2.0] }
+inputs.nu = { low = 0.1, high = 0.9, unit = "1", scale = "log10" }
+gate = { beats = ["nearest_neighbour"] }
+approval.required = true
+"""
+SKETCH = Sketch(
+    {"nu": {"unit": "1"}, "kind": {"scale": "categorical", "choices": ("a", "b")}},
+    (Column("u", "output", "m", shape=(3,), dims=("x",)),),
+    (Coordinate("x", "m", (0.0, 1.0, 2.0)),),
+)
 SEEDS = [
     *(tomllib.loads(path.read_text()) for path in builtin_campaigns().values()),
     tomllib.loads(SCRIPTED),
+    tomllib.loads(DATA),
     EXTERNAL,
     EXTERNAL,  # it has the most keys
 ]
@@ -131,7 +150,10 @@ def attempt(text):
     """Return the plan, or the one kind of error that is allowed."""
     try:
         campaign = parse_campaign(text, "x.toml")
-        plan = make_plan(campaign, find_simulator(campaign))
+        if is_ingested(campaign):
+            plan = data_plan(campaign, described(campaign, SKETCH))
+        else:
+            plan = make_plan(campaign, find_simulator(campaign))
         check_learning(campaign, find_family(campaign), plan.schema)
     except InputError as error:
         return error
