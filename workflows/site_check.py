@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -61,10 +62,10 @@ def check_site(
 
 
 def _working_place(site: Site) -> Path:
-    """Return where campaigns live: the site's scratch where this machine has it, else the current folder."""
+    """Return where campaigns live: the site's scratch where its parent folder is there, else the current folder."""
     scratch = site.folder("scratch")
     place = Path(expanded(scratch)) if scratch else Path.cwd()
-    return place if place.is_dir() else Path.cwd()
+    return place if place.parent.is_dir() else Path.cwd()
 
 
 def _check_cluster(
@@ -77,7 +78,7 @@ def _check_cluster(
     for role in ("simulate", "train"):
         check_account(site, role)
     checks, login = [_capacity(site)], login_facts()
-    kinds = _mpi_kinds()
+    kinds, was_there = _mpi_kinds(), place.is_dir()
     folder = make_folder(place)
     try:
         for probe in probes(site, training=training):
@@ -90,6 +91,9 @@ def _check_cluster(
             checks += judge(site, probe, result, login, launcher=launcher, kinds=kinds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        if not was_there:
+            with contextlib.suppress(OSError):
+                place.rmdir()
     return checks
 
 
