@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from surrogate.core.errors import DataError
 from surrogate.core.schema import RAGGED, Column, Ragged, Role, Schema, Values
-from surrogate.data.quick_hdf5 import create, whole
+from surrogate.data.quick_hdf5 import create, group, whole
 
 _GROUPS: dict[Role, str] = {"input": "inputs", "output": "outputs"}
 _ALL = slice(None)
@@ -96,17 +96,32 @@ def length(values: Values) -> int:
 
 def write_array(parent: h5py.Group, name: str, array: NDArray[Any], **options: Any) -> h5py.Dataset:
     """Write one array `[N, ...]`; text becomes fixed-length UTF-8."""
-    if array.dtype.kind == "U":
-        encoded = np.char.encode(array, "utf-8")
-        return create(parent, name, encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize))))
     if options:
-        return parent.create_dataset(name, data=array, **options)
-    return create(parent, name, array)
+        return parent.create_dataset(name, data=encoded(array), **options)
+    return create(parent, name, encoded(array))
+
+
+def encoded(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as it is stored: text as fixed-length UTF-8, all else as it is."""
+    if array.dtype.kind != "U":
+        return array
+    words = np.char.encode(array, "utf-8")
+    return words.astype(h5py.string_dtype("utf-8", max(1, words.dtype.itemsize)))
+
+
+def encoded_text(text: str) -> NDArray[Any]:
+    """Return one text of any length as it is stored, `()`."""
+    words = text.encode() or b" "
+    return np.array(words, dtype=h5py.string_dtype("utf-8", len(words)))
 
 
 def read_array(dataset: h5py.Dataset, rows: slice = _ALL) -> NDArray[Any]:
     """Read rows of one array; text comes back as `<U`."""
-    data = whole(dataset) if rows == _ALL else np.asarray(dataset[rows])
+    return decoded(whole(dataset) if rows == _ALL else np.asarray(dataset[rows]))
+
+
+def decoded(data: NDArray[Any]) -> NDArray[Any]:
+    """Return a stored array as it is used: text as `<U`, numbers in this machine's byte order."""
     if data.dtype.kind == "S":
         return np.char.decode(data, "utf-8")
     return data.astype(data.dtype.newbyteorder("="), copy=False)
@@ -147,12 +162,12 @@ def write_columns(file: h5py.File, schema: Schema, columns: Mapping[str, Values]
         schema: The columns that are there, as `found_schema` says.
         columns: Name → storable values.
     """
-    write_text(file, "schema", _schema_text(schema))
-    groups = {role: file.create_group(name) for role, name in _GROUPS.items()}
+    write_text(file, "schema", schema_text(schema))
+    groups = {role: group(file, name) for role, name in _GROUPS.items()}
     for column in schema.columns:
         values = columns[column.name]
         if isinstance(values, Ragged):
-            node = groups[column.role].create_group(column.name)
+            node = group(groups[column.role], column.name)
             write_array(node, "data", values.data)
             write_array(node, "offsets", values.offsets)
         else:
@@ -161,8 +176,10 @@ def write_columns(file: h5py.File, schema: Schema, columns: Mapping[str, Values]
         for key, text in facts.items():
             if text:
                 _put_attribute(node, key, text)
+    if schema.coordinates:
+        axes = group(file, "coordinates")
     for axis in schema.coordinates:
-        node = write_array(file.require_group("coordinates"), axis.name, axis.array)
+        node = write_array(axes, axis.name, axis.array)
         _put_attribute(node, "unit", axis.unit)
 
 
@@ -175,9 +192,7 @@ def _put_attribute(node: h5py.Group | h5py.Dataset, name: str, text: str) -> Non
 
 def write_text(parent: h5py.Group, name: str, text: str) -> None:
     """Write one text of any length as UTF-8."""
-    encoded = text.encode() or b" "
-    kind = h5py.string_dtype("utf-8", len(encoded))
-    create(parent, name, np.array(encoded, dtype=kind))
+    create(parent, name, encoded_text(text))
 
 
 def read_text(dataset: h5py.Dataset) -> str:
@@ -187,7 +202,8 @@ def read_text(dataset: h5py.Dataset) -> str:
 
 # A campaign has few schemas and many files: the text of a schema, and the schema of a text, are made once.
 @lru_cache(maxsize=64)
-def _schema_text(schema: Schema) -> str:
+def schema_text(schema: Schema) -> str:
+    """Return the text that describes columns and coordinates in a file."""
     return json.dumps(schema.to_json(), ensure_ascii=False, allow_nan=False)
 
 
@@ -201,14 +217,19 @@ def read_schema(file: h5py.File) -> Schema:
     return _schema_of(read_text(file["schema"]))
 
 
+def column_path(column: Column) -> str:
+    """Return the path of a column in a file."""
+    return f"{_GROUPS[column.role]}/{column.name}"
+
+
 def column_node(file: h5py.File, column: Column) -> h5py.Group | h5py.Dataset:
     """Return where a column's values lie in a file.
 
     Raises:
         KeyError: If the file has no such column.
     """
-    name = f"{_GROUPS[column.role]}/{column.name}"
-    return file[name] if column.ragged else h5py.Dataset(h5py.h5d.open(file.id, name.encode()))
+    path = column_path(column)
+    return file[path] if column.ragged else h5py.Dataset(h5py.h5d.open(file.id, path.encode()))
 
 
 def read_values(node: h5py.Group | h5py.Dataset, start: int = 0, stop: int | None = None) -> Values:

@@ -19,6 +19,7 @@ from pathlib import Path
 import h5py
 
 from surrogate.core.errors import DataError, IntegrityError
+from surrogate.data.quick_hdf5 import new_file
 
 SEAL_BYTES = 512
 _FORM = re.compile(
@@ -59,9 +60,19 @@ def sealed_bytes(kind: str, version: int, fill: Callable[[h5py.File], None]) -> 
         fill: Writes the content into an empty HDF5 file.
     """
     buffer = io.BytesIO()
-    with h5py.File(buffer, "w", libver=("v108", "latest"), userblock_size=SEAL_BYTES) as file:
+    with new_file(buffer, SEAL_BYTES) as file:
         fill(file)
-    content = buffer.getbuffer()
+    return seal_in_place(buffer.getbuffer(), kind, version)
+
+
+def seal_in_place(content: memoryview, kind: str, version: int) -> memoryview:
+    """Write the seal of a file into its first bytes, and return the file.
+
+    Args:
+        content: The file; its first `SEAL_BYTES` bytes are replaced.
+        kind: As for `sealed_bytes`.
+        version: As for `sealed_bytes`.
+    """
     seal = Seal(kind, version, len(content), hashlib.sha256(content[SEAL_BYTES:]).hexdigest())
     content[:SEAL_BYTES] = seal.to_bytes()
     return content
