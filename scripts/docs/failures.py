@@ -6,6 +6,7 @@ import errno
 import re
 import signal
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from scripts.docs.sentences import module_pairs, sentences
@@ -54,6 +55,7 @@ class Told(NamedTuple):
     again: bool
 
 
+@cache
 def told() -> tuple[Told, ...]:
     """Return every sentence of a failed run that this program words itself, without repetitions."""
     return tuple(dict.fromkeys([*_of_programs(), *_of_adapters(), *_of_sources(), *_of_jobs()]))

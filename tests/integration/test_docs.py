@@ -39,7 +39,7 @@ def run(block, folder):
     return ended.returncode, ended.stdout
 
 
-@pytest.mark.parametrize("page", acted_pages())
+@pytest.mark.parametrize("page", list(acted_pages()))
 def test_a_page_does_what_it_says(page, tmp_path):
     printed = ""
     for block in blocks_of(page):
