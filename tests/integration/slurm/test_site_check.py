@@ -15,7 +15,7 @@ import pytest
 
 from workflows.site_check import check_site
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(280)]
 GOOD = {"scheduler": "slurm", "nodes": 2, "cores": 2, "memory_mib": 2048, "partitions": {"debug": {"name": "debug"}}}
 SRUN = {"dialect": "srun", "options": ["--mpi=pmi2"]}
 
@@ -73,7 +73,7 @@ def test_a_good_site_passes_every_line(cluster, tmp_path):
 def test_training_is_tried_over_two_nodes(cluster, tmp_path):
     surrogate = Path(sys.executable).with_name("surrogate")
     command = [str(surrogate), "site", "check", "slurm-local", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=170, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=270, check=False)
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert {check["state"] for check in checks.values()} == {"ok"}, done.stdout
     assert checks["Horovod"]["sentence"].startswith(

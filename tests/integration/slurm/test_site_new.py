@@ -47,7 +47,7 @@ relative_l2_median = { max = 10.0 }
 """
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(600)
 def test_a_drafted_site_runs_a_campaign_unedited(cluster, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     made = surrogate("site", "new", "drafted", "--from-cluster")
@@ -59,7 +59,7 @@ def test_a_drafted_site_runs_a_campaign_unedited(cluster, tmp_path, monkeypatch)
     path = tmp_path / "campaign.toml"
     path.write_text(CAMPAIGN)
     workdir = tmp_path / "w"
-    ended = surrogate("run", path, "--site", "drafted", "--workdir", workdir, "--json", timeout_s=250)
+    ended = surrogate("run", path, "--site", "drafted", "--workdir", workdir, "--json", timeout_s=550)
     assert ended.returncode == 0, ended.stderr
     assert json_of(ended)["verdict"]["passed"]
     manifest = json.loads((workdir / "dataset" / "manifest.json").read_text())
