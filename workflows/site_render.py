@@ -101,6 +101,8 @@ def _layout(site: Site, shape: Shape) -> str:
 
 
 def _simulation(site: Site, plan: Plan, workdir: Path) -> Iterator[str]:
+    if plan.data is not None:
+        return
     launcher = site.find_launcher("simulate", written=True)
     hosts = tuple(f"NODE{number + 1}" for number in range(plan.campaign.resources.request().nodes))
     named = hosts if len(hosts) > 1 or launcher.dialect == "srun" else ()

@@ -111,7 +111,7 @@ def submit_campaign(
             f"Site '{site.name}' has no SLURM that a driver could be submitted to. Use `surrogate run` there, or name "
             "another --site."
         )
-    plan = plan_campaign(campaign)
+    plan = plan_campaign(campaign, workdir)
     check_site(plan, site)
     check_account(site, "drive")
     workspace = prepare(plan, workdir, site_name)
