@@ -82,9 +82,6 @@ def settle(
             "are not over. Resume when squeue does not list them any more."
         )
     killed = end_processes(campaign)
-    for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(campaign)}*"):
-        shutil.rmtree(folder, ignore_errors=True)
-    sweep_shared_memory()
     return Settlement(
         found=len(processes),
         waited_for=tuple(sorted(first)),
@@ -96,7 +93,14 @@ def settle(
 
 
 def end_processes(campaign: str) -> int:
-    """End all processes of a campaign on this machine, this one spared; return how many there were."""
+    """End all processes of a campaign on this machine and remove their temporary files; this one is spared.
+
+    Args:
+        campaign: Identity of the campaign.
+
+    Returns:
+        How many there were.
+    """
     ended: set[tuple[int, int]] = set()
     for _ in range(_ROUNDS):
         processes = _tagged(campaign)
@@ -105,6 +109,9 @@ def end_processes(campaign: str) -> int:
         ended |= set(processes.items())
         for pid, start in processes.items():
             kill_tree(pid, start=start)
+    for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(campaign)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+    sweep_shared_memory()
     return len(ended)
 
 
