@@ -18,6 +18,7 @@ from workflows import jobs
 from workflows.campaign import check_site, plan_campaign
 from workflows.config import CampaignConfig
 from workflows.driver import driving, prepare
+from workflows.manners import share_with_group, umask_of
 from workflows.progress import Progress
 from workflows.stopping import Stopping
 from workflows.workspace import Workspace
@@ -114,7 +115,9 @@ def submit_campaign(
     plan = plan_campaign(campaign, workdir)
     check_site(plan, site)
     check_account(site, "drive")
-    workspace = prepare(plan, workdir, site_name)
+    with umask_of(site):
+        workspace = prepare(plan, workdir, site_name)
+        share_with_group(site, workspace.root)
     with driving(campaign, workspace, progress, Stopping()) as driver:
         uid = driver.journal.uid
         waiting = [job.id for job in jobs.jobs_of(uid) if job.name == jobs.driver_name(uid)]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from workflows.cli import console
+from workflows.cli.site_commands import Account
 
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 
@@ -22,19 +23,27 @@ def _submit(
     campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A TOML file or the name of a built-in one.")],
     site: Annotated[str, typer.Option("--site", help="Name or TOML file of a machine with SLURM.")],
     workdir: Annotated[
-        Path | None, typer.Option("--workdir", metavar="DIR", help="Working directory; else ./<campaign's name>.")
+        Path | None,
+        typer.Option(
+            "--workdir", metavar="DIR", help="Working directory; else <campaign's name> in the site's scratch."
+        ),
     ] = None,
     registry: Annotated[
         Path | None, typer.Option("--registry", metavar="DIR", help="The registry; else as `surrogate run`.")
     ] = None,
+    account: Account = None,
     as_json: _Json = False,
 ) -> None:
     """Submit the driver itself as a job; it submits its own successor until the campaign has its verdict."""
+    del account
+    from site_configs.load import load_site
     from workflows.config import load_campaign
+    from workflows.manners import default_workdir
     from workflows.submit import submit_campaign
 
     described = load_campaign(campaign)
-    folder = workdir or Path(described.name)
+    beside = [described.file.parent] if described.file else []
+    folder = workdir or default_workdir(load_site(site, beside), described.name)
     with console.progress() as progress:
         submitted = submit_campaign(described, site, folder, registry=registry, progress=progress)
     if as_json:
