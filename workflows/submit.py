@@ -14,7 +14,7 @@ from site_configs.site import Site, check_account
 from site_configs.slurm_config import lead_of
 from surrogate.core.errors import ConfigError
 from surrogate.core.files import write_text
-from workflows import jobs
+from workflows import jobs, kept_site
 from workflows.campaign import check_site, plan_campaign
 from workflows.config import CampaignConfig
 from workflows.driver import driving, prepare
@@ -106,7 +106,8 @@ def submit_campaign(
         SubmissionRefusedError: With sbatch's own words.
         SiteError: If the scheduler does not answer.
     """
-    site = load_site(site_name, [campaign.file.parent] if campaign.file else [])
+    named = kept_site.site_name(site_name, campaign)
+    site = load_site(named)
     if site.scheduler != "slurm":
         raise ConfigError(
             f"Site '{site.name}' has no SLURM that a driver could be submitted to. Use `surrogate run` there, or name "
@@ -116,7 +117,7 @@ def submit_campaign(
     check_site(plan, site)
     check_account(site, "drive")
     with umask_of(site):
-        workspace = prepare(plan, workdir, site_name)
+        workspace = prepare(plan, workdir, named)
         share_with_group(site, workspace.root)
     with driving(campaign, workspace, progress, Stopping()) as driver:
         uid = driver.journal.uid
