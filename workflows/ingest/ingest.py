@@ -26,7 +26,7 @@ from workflows.existing_data import (
 )
 from workflows.ingest.books import Books
 from workflows.ingest.layout import Layout
-from workflows.ingest.ranges import first_sketch, with_ranges
+from workflows.ingest.ranges import common_sketch, with_ranges
 from workflows.ingest.sources import find_files
 from workflows.ingest.taking import DrySink, Tally, go_through
 from workflows.journal import JournalState, read_state
@@ -193,9 +193,9 @@ def _prepared(
     if workspace.facts_file.is_file() and facts(workspace).get("data") is not None:
         plan = plan_existing(campaign, workdir)
         with contextlib.suppress(DataError):  # files that cannot be read are refused one by one
-            _check_names(plan, first_sketch(files, layout), layout)
+            _check_names(plan, common_sketch(files, layout), layout)
         return files, plan, site
-    sketch = with_ranges(campaign, first_sketch(files, layout), files, layout, progress.say)
+    sketch = with_ranges(campaign, common_sketch(files, layout), files, layout, progress.say)
     return files, data_plan(campaign, described(campaign, sketch)), site
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from workflows.described import known_so_far
 from workflows.ingest.layout import Layout
 
 _MOST_CHOICES = 100
+_LOOKED_AT = 9
 
 
 class _Range:
@@ -39,22 +40,30 @@ class _Range:
             self.low, self.high = min(self.low, float(finite.min())), max(self.high, float(finite.max()))
 
 
-def first_sketch(paths: Iterable[Path], layout: Layout) -> Sketch:
-    """Return what mapping and the first file that can be read say about the columns.
+def common_sketch(paths: Sequence[Path], layout: Layout) -> Sketch:
+    """Return what mapping and files say about the columns: what most of a few files say, spread over all of them.
 
     Raises:
         DataError: If no file can be read.
     """
     problem: SourceError | None = None
-    count = 0
-    for path in paths:
-        count += 1
+    found: list[Sketch] = []
+    order = list(dict.fromkeys([*paths[:: max(1, len(paths) // _LOOKED_AT)], *paths]))
+    for path in order:
         try:
             with layout.reader.open(path, layout.options) as source:
-                return source.sketch()
+                found.append(source.sketch())
         except SourceError as error:
             problem = problem or error
-    raise DataError(f"None of the {count} files can be read by {layout.where}. The first: {problem}")
+        if len(found) >= _LOOKED_AT:
+            break
+    if not found:
+        raise DataError(f"None of the {len(paths)} files can be read by {layout.where}. The first: {problem}")
+    return max(found, key=lambda sketch: sum(_same_columns(sketch, other) for other in found))
+
+
+def _same_columns(one: Sketch, other: Sketch) -> bool:
+    return (one.outputs, one.coordinates) == (other.outputs, other.coordinates)
 
 
 def with_ranges(

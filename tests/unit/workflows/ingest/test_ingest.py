@@ -137,6 +137,13 @@ def test_bounds_that_nobody_gave_are_those_of_the_first_data(tmp_path):
     assert (declared.tally.taken, declared.tally.refused) == (1, 0)
 
 
+def test_the_first_file_may_be_the_odd_one(tmp_path):
+    cases = write_cases(tmp_path / "old", 12)
+    write_case(cases[0], 0.5, 2.0, u=np.ones(7), x=X[:7])
+    told = take(tmp_path, tmp_path / "old")
+    assert (told.tally.taken, told.tally.kinds) == (11, {"wrong_shape": 1})
+
+
 def test_a_better_mapping_replaces_what_was_refused(tmp_path):
     """All is refused by a wrong unit; the right one takes all, and the share of refused samples is none."""
     write_cases(tmp_path / "old", 30)
