@@ -96,7 +96,7 @@ class SlurmBlocks(ClusterProvider):
         self._began: set[str] = set()
         self._missed: dict[str, int] = {}
         self._last: dict[str, Job] = {}
-        self._unanswered: dict[str, Path] = {}
+        self._unanswered: set[str] = set()
 
     @property
     def status_polling_interval(self) -> float:
@@ -124,29 +124,17 @@ class SlurmBlocks(ClusterProvider):
         return job
 
     def _submit(self, name: str, path: Path) -> str:
-        """Submit a script; one that went unanswered before may have got through."""
+        """Submit a script, unless that was done before and only the answer was lost."""
         try:
-            if self._unanswered:
-                job = self._found_again()
-                if job is not None:
-                    return job
-            job = self.slurm.submit(path)
+            job = self.slurm.named(name) if name in self._unanswered else None
+            job = job or self.slurm.submit(path)
         except SchedulerSilentError:
-            self._unanswered[name] = path
+            self._unanswered.add(name)
             self._silent()
             raise
+        self._unanswered.discard(name)
         self.silent_since = None
         return job
-
-    def _found_again(self) -> str | None:
-        """Return a job whose submission went unanswered and that is there nevertheless."""
-        while self._unanswered:
-            name = next(iter(self._unanswered))
-            job = self.slurm.named(name)
-            del self._unanswered[name]
-            if job is not None and job not in self.resources:
-                return job
-        return None
 
     def _status(self) -> None:
         """Ask SLURM for the blocks that are not over; what it does not say stays as it was."""
@@ -240,6 +228,7 @@ class SlurmExecutor(SupervisedExecutor):
         super().__init__(**settings)
         self._wait_s = 0.0
         self._not_before = 0.0
+        self._untaken = ""
         self._submitted: deque[float] = deque()
         self._buried: set[str] = set()
         self._retiring: set[str] = set()
@@ -255,12 +244,14 @@ class SlurmExecutor(SupervisedExecutor):
         """
         made: list[str] = []
         while len(made) < n and not self.bad_state_is_set and self._may_submit():
-            block = str(self._block_id_counter.get_id())
+            # A block that was not taken yet keeps its number: its submission may have got through unanswered.
+            block, self._untaken = self._untaken or str(self._block_id_counter.get_id()), ""
             try:
                 job = self._launch_block(block)
             except (QueueFullError, SchedulerSilentError) as error:
                 self._wait_s = min(_LONGEST_WAIT_S, 2 * self._wait_s or _FIRST_WAIT_S)
                 self._not_before = time.monotonic() + self._wait_s
+                self._untaken = block
                 logger.warning("A block cannot be submitted just now: %s", error)
                 break
             except (SubmissionRefusedError, SiteError) as error:
