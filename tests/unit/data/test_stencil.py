@@ -45,7 +45,7 @@ def a_run(seed, samples=2):
             "n": random.integers(-(2**60), 2**60, samples),
             "field": numbers(samples, 2, 3),
             "flag": random.random(samples) < 0.5,
-            "z": numbers(samples).astype(np.float32).astype(np.complex64),
+            "z": random.normal(size=(samples, 2)).astype(np.float32).view(np.complex64)[:, 0],
             "none": np.zeros((samples, 0), np.float32),
         },
         random.choice(["", "g1", "g22"], samples).tolist(),
