@@ -28,7 +28,7 @@ from workflows.plan import Plan, find_simulator, make_plan
 pytestmark = pytest.mark.mpi
 POINT = {"conductivity": 20.0, "slope": 0.001, "flux": 5e4}
 # What the program knows by itself: J/(m^3 K), m and s.
-CAPACITY, LENGTH, DURATION = 3.5e6, 0.1, 200.0
+CAPACITY, LENGTH, DURATION = 3.5e6, 0.1, 150.0
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_two_ranks_share_the_rod_and_find_what_one_finds(home: Path, plan: Plan,
 
 def test_too_large_a_step_is_told_with_a_remedy_that_cures_it(home: Path, plan: Plan, tmp_path: Path) -> None:
     launcher = load_site("laptop", [home]).find_launcher("simulate")
-    values = {"cells": 50, "safety": 3.0}
+    values = {"cells": 40, "safety": 3.0}
     outcome, _ = run(plan, tmp_path, 2, launcher, values=values)
     assert isinstance(outcome, Failure)
     assert outcome.remedy == "safety × 0.5"

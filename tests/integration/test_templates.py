@@ -9,7 +9,14 @@ import pytest
 from tests.support.campaigns import json_of, surrogate
 from tests.support.fortran import fortran_mpi
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.mpi, pytest.mark.train, pytest.mark.parsl]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.mpi,
+    pytest.mark.train,
+    pytest.mark.parsl,
+    pytest.mark.timeout(900),
+]
 
 
 def edit(path: Path, *pairs: tuple[str, str]) -> None:
@@ -47,7 +54,7 @@ def predict(folder: Path, *point: str) -> dict:
 
 
 def run(folder: Path) -> dict:
-    done = surrogate("run", "campaign.toml", "--json", cwd=folder)
+    done = surrogate("run", "campaign.toml", "--json", cwd=folder, timeout_s=600.0)
     assert done.returncode == 0, done.stderr
     found = json_of(done)
     assert found["passed"]
@@ -83,7 +90,7 @@ def test_a_fortran_program_over_mpi_with_another_range_and_another_output(tmp_pa
     reduce(
         folder, 20, r"outputs.surface = { pattern = 'surface temperature rise = +(\S+)', unit = 'kelvin', low = 0.0 }"
     )
-    edit(folder / "campaign.toml", ("flux = { low = 1e4", "flux = { low = 3e4"))
+    edit(folder / "campaign.toml", ("flux = { low = 1e4", "flux = { low = 3e4"), ("cells = 40", "cells = 20"))
     found = run(folder)
     assert "surface_rmse_median" in found["metrics"]
     answer = predict(folder, "conductivity=31.6", "slope=0.00075", "flux=6e4")
@@ -92,7 +99,7 @@ def test_a_fortran_program_over_mpi_with_another_range_and_another_output(tmp_pa
     assert answer["in_domain"] == [True]
     # The site that lay beside the campaign is known to the working directory.
     (folder / "laptop.toml").unlink()
-    again = surrogate("resume", "mine", "--json", cwd=folder)
+    again = surrogate("resume", "mine", "--json", cwd=folder, timeout_s=600.0)
     assert again.returncode == 0, again.stderr
     assert "nothing had to be repeated" in again.stderr
     assert json_of(again)["version"] == found["version"]

@@ -9,7 +9,7 @@ program heat
   integer, parameter :: dp = kind(1.0d0)
   real(dp), parameter :: length = 0.1_dp          ! m
   real(dp), parameter :: capacity = 3.5e6_dp      ! J/(m^3 K), density times specific heat
-  real(dp), parameter :: duration = 200.0_dp      ! s
+  real(dp), parameter :: duration = 150.0_dp      ! s
   real(dp), parameter :: hottest = 1.0e4_dp       ! K; beyond it the steps were too large
   integer :: cells
   real(dp) :: conductivity, slope, flux, safety
