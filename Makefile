@@ -46,7 +46,7 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --site-di
 
 docs: $(STAMP) ## Build the documentation site into build/docs.
 	$(MKDOCS)
-	@echo "Open build/docs/index.html"
+	@echo "Open build/docs/index.html; its search needs a server: python3 -m http.server --bind 127.0.0.1 -d build/docs"
 
 reference: $(STAMP) ## Renew the parts of docs/ that are made from the program.
 	$(BIN)/python -m scripts.docs.reference
