@@ -142,7 +142,9 @@ class Session:
                 self._kernel = DataFlowKernel(config)
         except Exception as error:
             self._end_processes()
-            raise SiteError(f"Parsl did not start: {error}. Its logs are in {self.logs}.") from error
+            raise SiteError(
+                f"Parsl did not start: {error}. Its logs are in {self.logs}. Nothing is lost: resume the campaign."
+            ) from error
         self._apps = bind(self._kernel, self._role)
 
     def submit_run(self, request: RunRequest, needs_s: float = 0.0) -> Future[str]:
