@@ -30,8 +30,9 @@ from sim_wrappers.folders import (
 from sim_wrappers.protocol import Program, RunData, RunRequest, Simulator
 from sim_wrappers.rows import run_columns
 from site_configs.resources import ResourceRequest
+from surrogate.core.checked import write_checked
 from surrogate.core.errors import SimulationError, SurrogateError
-from surrogate.core.files import sha256_file, write_json
+from surrogate.core.files import sha256_file
 from surrogate.core.outcome import Budget, Failure, FailureKind, Outcome, Success
 from surrogate.core.process import RUN_VARIABLE, ProcessResult, run_process, scrubbed_environment
 from surrogate.core.schema import Schema
@@ -133,7 +134,7 @@ class _Execution:
             outcome = self.failure(storage_trouble(error))
         try:
             # Lost with the machine's power, it only costs the run once more; its hash tells a torn run file anyway.
-            write_json(self.folder / RECEIPT, outcome.to_json(), durable=False)
+            write_checked(self.folder / RECEIPT, outcome.to_json(), durable=False)
         except OSError as error:
             return self.failure(storage_trouble(error))
         return outcome

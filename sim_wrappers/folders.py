@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sim_wrappers.protocol import RunRequest
+from surrogate.core.checked import read_checked
 from surrogate.core.errors import IntegrityError
-from surrogate.core.files import read_json, sha256_file
+from surrogate.core.files import sha256_file
 from surrogate.core.outcome import Budget, Failure, FailureKind, Outcome, Success, outcome_from_json
 from surrogate.core.process import RUN_VARIABLE, kill_tagged
 
@@ -124,7 +125,7 @@ def put_back(previous: Path, folder: Path, patterns: Sequence[str]) -> None:
 def _was_only_stopped(previous: Path) -> bool:
     """Return whether an attempt ended by no fault of its own: nobody says how, or it was lost, or its time was up."""
     try:
-        outcome = outcome_from_json(read_json(previous / RECEIPT))
+        outcome = outcome_from_json(read_checked(previous / RECEIPT, ""))
     except (IntegrityError, KeyError, TypeError, ValueError):
         return True
     if isinstance(outcome, Success):
@@ -144,7 +145,7 @@ def read_receipt(request: RunRequest, folder: Path, workdir: Path) -> Outcome | 
         workdir: Working directory of the campaign.
     """
     try:
-        outcome = outcome_from_json(read_json(folder / RECEIPT))
+        outcome = outcome_from_json(read_checked(folder / RECEIPT, ""))
     except (IntegrityError, KeyError, TypeError, ValueError):
         return None
     if outcome.run_id != request.run_id:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from sim_wrappers.folders import RECEIPT
+from surrogate.core.checked import read_checked
 from surrogate.core.errors import IntegrityError
-from surrogate.core.files import read_json
 from surrogate.core.outcome import Outcome, Success, outcome_from_json
 from surrogate.data import shards
 from surrogate.data.manifest import Manifest
@@ -96,7 +96,7 @@ def read_receipt(workdir: Path, run_id: str) -> Outcome | None:
     A success whose run file is not there with the size and time that the receipt names is no success.
     """
     try:
-        outcome = outcome_from_json(read_json(run_folder(workdir, run_id) / RECEIPT))
+        outcome = outcome_from_json(read_checked(run_folder(workdir, run_id) / RECEIPT, ""))
     except (IntegrityError, KeyError, TypeError, ValueError):
         return None
     if outcome.run_id != run_id or (isinstance(outcome, Success) and not is_intact(workdir, outcome)):

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from surrogate.core.checked import read_checked
 from surrogate.core.errors import ConfigError, IntegrityError
-from surrogate.core.files import read_json
 from surrogate.core.holder import Holder, Presence
 from surrogate.core.lock import read_holder
 from workflows import journal_events
@@ -217,10 +217,9 @@ def _verdict(workdir: Path) -> tuple[dict[str, Any] | None, list[str]]:
         return None, []
     again = f"Write it again with: surrogate validate {workdir}"
     try:
-        verdict = read_json(path)
+        return read_checked(path, again), []
     except IntegrityError as error:
-        return None, [f"{error} {again}"]
-    return (verdict, []) if isinstance(verdict, dict) else (None, [f"The file {path} holds no verdict. {again}"])
+        return None, [str(error)]
 
 
 def _holder(found: tuple[Holder, Presence] | None) -> str:

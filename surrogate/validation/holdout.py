@@ -9,9 +9,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from surrogate.core.checked import read_checked, write_checked
 from surrogate.core.errors import IntegrityError
-from surrogate.core.files import read_json, write_json
 from surrogate.core.identity import digest
+
+_WAY_OUT = (
+    "It counts the looks at the holdout. Restore it from a copy; if you delete it, say in your report that the count "
+    "began anew."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +59,17 @@ def record_consultation(path: Path, *, salt: str, version: str, dataset_hash: st
     with _locked(path.with_name(f".{path.name}.lock")):
         looks = []
         if path.exists():
-            record = read_json(path)
+            record = read_checked(path, _WAY_OUT)
             try:
                 looks = list(record["consultations"])
                 versions = {str(look["version"]) for look in looks if look["holdout"] == holdout}
             except (KeyError, TypeError) as error:
-                raise IntegrityError(
-                    f"The file {path}, which counts the looks at the holdout, is damaged. Restore it from a backup; "
-                    "if you delete it, say in your report that the count began anew."
-                ) from error
+                raise IntegrityError(f"The file {path} is damaged: it counts no looks. {_WAY_OUT}") from error
         else:
             versions = set()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         looks.append({"holdout": holdout, "version": version, "dataset_hash": dataset_hash, "at": now})
-        write_json(path, {"consultations": looks})
+        write_checked(path, {"consultations": looks})
     return Consultations(sum(look["holdout"] == holdout for look in looks), len(versions | {version}))
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from surrogate.core.checked import read_checked, write_checked
 from surrogate.core.errors import IntegrityError
-from surrogate.core.files import read_json, write_json
 from surrogate.validation.gate import Evidence, Gate
 
 FORMAT = 1
 """Layout of `verdict.json`."""
+
+WAY_OUT = "Restore it from a copy, or write it again with `surrogate validate`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,8 @@ class Verdict:
         return verdict
 
     def write(self, path: Path) -> None:
-        """Write the verdict atomically as JSON."""
-        write_json(path, self.to_json())
+        """Write the verdict atomically as JSON, with the hash of its content."""
+        write_checked(path, self.to_json())
 
     @classmethod
     def read(cls, path: Path) -> Verdict:
@@ -103,10 +105,11 @@ class Verdict:
         Raises:
             IntegrityError: If the file is missing, damaged, or no verdict.
         """
+        record = read_checked(path, WAY_OUT)
         try:
-            return cls.from_json(read_json(path))
-        except AttributeError as error:
-            raise IntegrityError(f"The file {path} is no verdict.") from error
+            return cls.from_json(record)
+        except (AttributeError, IntegrityError) as error:
+            raise IntegrityError(f"The file {path} holds no verdict. {error} {WAY_OUT}") from error
 
 
 def pronounce(

@@ -12,7 +12,8 @@ import numpy as np
 
 from sim_wrappers.folders import RECEIPT, RUN_FILE
 from sim_wrappers.protocol import RunRequest
-from surrogate.core.files import sha256_file, write_json
+from surrogate.core.checked import write_checked
+from surrogate.core.files import sha256_file
 from surrogate.core.identity import run_id
 from surrogate.core.outcome import Failure, FailureKind, Success
 from surrogate.core.schema import Column, Schema
@@ -73,7 +74,7 @@ def leave_success(workdir: Path, one: RunRequest, attempt: int = 1) -> Success:
         one.run_id, str(path.relative_to(workdir)), status.st_size, sha256_file(path), status.st_mtime_ns, 1, 0.5,
         "here", ("program",), attempt,
     )  # fmt: skip
-    write_json(folder / RECEIPT, success.to_json(), durable=False)
+    write_checked(folder / RECEIPT, success.to_json(), durable=False)
     return success
 
 
@@ -82,5 +83,5 @@ def leave_failure(workdir: Path, one: RunRequest, kind: FailureKind, attempt: in
     failure = Failure(one.run_id, kind, f"It ended with {kind}.", seconds=0.25, host="here", attempt=attempt, **more)
     folder = run_folder(workdir, one.run_id)
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / RECEIPT, failure.to_json(), durable=False)
+    write_checked(folder / RECEIPT, failure.to_json(), durable=False)
     return failure

@@ -20,8 +20,9 @@ from sim_wrappers import catalog
 from sim_wrappers.protocol import Program, RunData, RunRequest
 from sim_wrappers.scripted.adapter import Scripted
 from site_configs.resources import ResourceRequest
+from surrogate.core.checked import read_checked
 from surrogate.core.errors import ResourceError, SimulationError
-from surrogate.core.files import read_json, sha256_file
+from surrogate.core.files import sha256_file
 from surrogate.core.outcome import Failure, FailureKind, Success, outcome_from_json
 from surrogate.core.process import is_alive
 from surrogate.data.run_file import read_run_file
@@ -50,7 +51,7 @@ def test_a_success_names_the_file_that_it_left(tmp_path: Path) -> None:
     assert outcome.mtime_ns == path.stat().st_mtime_ns
     assert (outcome.samples, outcome.attempt) == (1, 1)
     assert outcome.launch_line[0] == sys.executable
-    assert outcome_from_json(read_json(path.parent / "receipt.json")) == outcome
+    assert outcome_from_json(read_checked(path.parent / "receipt.json", "")) == outcome
     content = read_run_file(path)
     assert content.columns["a"].tolist() == [0.5]
     assert content.columns["wave"].shape == (1, 16)
@@ -89,7 +90,7 @@ def test_each_way_to_fail_has_its_kind(
     assert says in outcome.message
     assert outcome.message.endswith(".")
     assert (tmp_path / outcome.log).is_file()
-    assert outcome_from_json(read_json(folder_of(tmp_path, request) / "receipt.json")) == outcome
+    assert outcome_from_json(read_checked(folder_of(tmp_path, request) / "receipt.json", "")) == outcome
     assert json.dumps(outcome.to_json())
 
 
@@ -283,7 +284,7 @@ def test_a_full_disk_is_the_infrastructures_fault(tmp_path: Path, monkeypatch: p
         raise OSError(errno.ENOSPC, "No space left on device")
 
     if step == "receipt":
-        monkeypatch.setattr("sim_wrappers.execute.write_json", full)
+        monkeypatch.setattr("sim_wrappers.execute.write_checked", full)
     else:
         monkeypatch.setattr(Scripted, step, full)
     request = scripted()
