@@ -8,7 +8,8 @@ from pathlib import Path
 from site_configs.load import load_site
 from site_configs.shape import shape_of
 from site_configs.site import Site
-from surrogate.core.errors import ConfigError, Interrupted
+from surrogate.core.errors import ConfigError, IntegrityError, Interrupted
+from surrogate.core.files import sha256_file
 from surrogate.data.dataset import Dataset
 from surrogate.registry.store import Registry, resolve_registry
 from surrogate.validation.verdict import Verdict
@@ -153,9 +154,12 @@ def resume_campaign(
         As `run_campaign`.
     """
     campaign, workspace = reopen(workdir)
+    known = facts(workspace)
+    if known.get("campaign_sha256") not in (None, sha256_file(workspace.campaign_file)):
+        progress.say(f"{workspace.campaign_file} was changed since it was last run; what it says now holds.")
     return run_campaign(
         campaign,
-        site_name or kept_site.known_site(facts(workspace)["site"], workspace),
+        site_name or kept_site.known_site(known["site"], workspace),
         workspace.root,
         registry=registry,
         progress=progress,
@@ -241,7 +245,11 @@ def _finished(driver: Driver, plan: Plan, dataset: Dataset, version: str, store:
         return None
     if not workspace.verdict.is_file() or not workspace.report.is_file():
         return None
-    verdict = Verdict.read(workspace.verdict)
+    try:
+        verdict = Verdict.read(workspace.verdict)
+    except IntegrityError as error:
+        driver.progress.say(f"{error} The version is judged again.")
+        return None
     if verdict.version != version:
         return None
     ending = conclude_again(driver, plan, verdict, store)

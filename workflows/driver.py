@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from surrogate import __version__
+from surrogate.core.checked import read_checked, write_checked
 from surrogate.core.errors import ConfigError, IntegrityError
-from surrogate.core.files import read_json, write_json
+from surrogate.core.files import sha256_file
 from surrogate.core.lock import Lease
 from surrogate.core.storage import storage_error
 from workflows.config import CampaignConfig, check_same_campaign, load_campaign, save_campaign
@@ -20,8 +22,9 @@ from workflows.described_program import simulator_files
 from workflows.journal import Journal, RunStatus
 from workflows.kept_site import keep_site
 from workflows.orphans import settle
-from workflows.plan import Plan
+from workflows.plan import Plan, find_simulator, make_plan
 from workflows.progress import Progress
+from workflows.requests import serving
 from workflows.stopping import Stopping
 from workflows.workspace import Workspace
 
@@ -89,6 +92,7 @@ def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, 
     ):
         for sentence in journal.repaired:
             progress.say(sentence)
+        earlier = _uids(workspace, journal)
         journal.append(
             {
                 "event": "campaign.opened",
@@ -99,12 +103,31 @@ def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, 
             }
         )
         journal.commit()
-        if not journal.created:
-            running = [run.run_id for run in journal.state.with_status(RunStatus.RUNNING)]
-            left = settle(journal.uid, workspace.root, run_ids=running or None)
+        running = [run.run_id for run in journal.state.with_status(RunStatus.RUNNING)]
+        for uid in earlier:
+            left = settle(uid, workspace.root, run_ids=running or None)
             if left.found:
                 progress.say(f"An earlier driver left {left.found} processes; they were ended.")
-        yield Driver(campaign, workspace, journal, progress, stopping)
+        try:
+            with serving(workspace.requests, journal, progress.say):
+                yield Driver(campaign, workspace, journal, progress, stopping)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise storage_error(Path(error.filename or workspace.root), error) from error
+            raise
+
+
+def _uids(workspace: Workspace, journal: Journal) -> tuple[str, ...]:
+    """Return what earlier drivers' processes carry, and keep what this one's will, in case the journal is lost."""
+    record = facts(workspace)
+    known = str(record.get("uid", ""))
+    if known != journal.uid:
+        try:
+            write_checked(workspace.facts_file, {**record, "uid": journal.uid})
+        except OSError as error:
+            raise storage_error(workspace.facts_file, error) from error
+    own = () if journal.created else (journal.uid,)
+    return own if known in ("", journal.uid) else (*own, known)
 
 
 def prepare(plan: Plan, root: Path, site: str) -> Workspace:
@@ -120,27 +143,51 @@ def prepare(plan: Plan, root: Path, site: str) -> Workspace:
         StorageError: If the disk is full or refuses.
     """
     workspace = Workspace(root.resolve())
-    if workspace.facts_file.is_file():
-        check_same_campaign(facts(workspace)["identity"], plan.parts, root, plan.campaign.where)
-    elif workspace.root.exists() and (not workspace.root.is_dir() or any(workspace.root.iterdir())):
-        raise ConfigError(f"{root} exists and is not the working directory of a campaign. Name another --workdir.")
+    kept = _kept_facts(workspace, plan, root)
     try:
         workspace.root.mkdir(parents=True, exist_ok=True)
         save_campaign(plan.campaign, workspace.root, simulator_files(plan.campaign, plan.simulator))
         keep_site(site, workspace)
-        write_json(
+        write_checked(
             workspace.facts_file,
             {
+                **kept,
                 "format": _FACTS_VERSION,
                 "campaign": plan.campaign.name,
                 "identity": plan.parts,
                 "site": site,
                 "data": plan.data,
+                "campaign_sha256": sha256_file(workspace.campaign_file),
             },
         )
     except OSError as error:
         raise storage_error(workspace.root, error, "written") from error
     return workspace
+
+
+def _kept_facts(workspace: Workspace, plan: Plan, root: Path) -> dict[str, Any]:
+    """Return what is to be kept of an existing working directory's facts, after a check that it is the campaign's.
+
+    Raises:
+        ConfigError: If the directory belongs to another campaign, or holds something else.
+        IntegrityError: If it cannot be told whose it is.
+    """
+    if not workspace.root.exists() or (workspace.root.is_dir() and not any(workspace.root.iterdir())):
+        return {}
+    if not workspace.root.is_dir() or not (workspace.facts_file.is_file() or workspace.campaign_file.is_file()):
+        raise ConfigError(f"{root} exists and is not the working directory of a campaign. Name another --workdir.")
+    try:
+        record = facts(workspace)
+    except IntegrityError:
+        if plan.data is not None:
+            raise
+        # The campaign's own file is there, too: it says as much, and `check_continues` compares run by run.
+        began = load_campaign(workspace.campaign_file)
+        simulator = find_simulator(began)
+        check_same_campaign(make_plan(began, simulator).parts, plan.parts, root, plan.campaign.where)
+        return {}
+    check_same_campaign(record["identity"], plan.parts, root, plan.campaign.where)
+    return {name: record[name] for name in ("uid",) if name in record}
 
 
 def facts(workspace: Workspace) -> dict[str, Any]:
@@ -149,13 +196,10 @@ def facts(workspace: Workspace) -> dict[str, Any]:
     Raises:
         IntegrityError: If the file is damaged or of a newer version.
     """
-    record = read_json(workspace.facts_file)
-    wanted = {"format", "campaign", "identity", "site"}
-    if not isinstance(record, dict) or not wanted <= set(record):
-        raise IntegrityError(
-            f"The file {workspace.facts_file} is damaged. Run the campaign again with the same --workdir; "
-            "what was simulated is kept."
-        )
+    again = "Run the campaign again from its own file with the same --workdir; what was simulated is kept."
+    record = read_checked(workspace.facts_file, again)
+    if not {"format", "campaign", "identity", "site"} <= set(record):
+        raise IntegrityError(f"The file {workspace.facts_file} is damaged. {again}")
     if record["format"] != _FACTS_VERSION:
         raise IntegrityError(f"The file {workspace.facts_file} was written by a newer version of this program.")
     return record

@@ -14,6 +14,7 @@ from typing import Any
 from sim_wrappers.protocol import RunRequest
 from surrogate.core.errors import IntegrityError, SiteError
 from surrogate.core.outcome import Budget, Failure, Outcome, Success
+from surrogate.core.storage import storage_error
 from surrogate.data.writer import Packed
 from workflows.adoption import is_intact, packed_where, read_receipt, remove_run, run_folder
 from workflows.budgets import Budgets, Ruling, delay_s, rule
@@ -147,7 +148,11 @@ class Intake:
 
     def finish(self) -> None:
         """Pack what still waits."""
-        self._record_packed(self._packer.flush())
+        try:
+            packed = self._packer.flush()
+        except OSError as error:
+            raise storage_error(self._workdir / "dataset", error) from error
+        self._record_packed(packed)
         self._progress(self.counts)
 
     def with_workers(self, number: int) -> None:
@@ -212,6 +217,8 @@ class Intake:
             self._packer.add_run(success.run_id, self._workdir / success.path, run.stratum)
         except IntegrityError as error:
             return str(error)
+        except OSError as error:
+            raise storage_error(self._workdir / "dataset", error) from error
         if not self._packer.waiting:
             self._record_packed(self._packer.flush())
         return None

@@ -7,7 +7,7 @@ Events are mappings with the key `event`. These are known; any other is kept as 
     run.started       run_id, attempt
     run.finished      Success.to_json()
     run.failed        Failure.to_json()
-    run.requeued      run_id, reason (back to planned: its folder or shard was lost)
+    run.requeued      run_id, reason, shard (back to planned: its folder or that shard was lost)
     run.quarantined   run_id, reason (admitted earlier, and found wrong since)
     shards.written    runs: [run_id], shard, sha256
     stage.started, stage.finished, stage.failed      stage, key, record
@@ -155,6 +155,9 @@ def _requeued(state: JournalState, event: Event, _: float) -> None:
     run = state.runs[event["run_id"]]
     state.move(run, RunStatus.PLANNED)
     run.file, run.shard = None, ""
+    shard = state.shards.pop(event.get("shard", ""), None)
+    if shard is not None and shard.runs > 1:
+        state.shards[event["shard"]] = shard._replace(runs=shard.runs - 1)
 
 
 def _quarantined(state: JournalState, event: Event, _: float) -> None:

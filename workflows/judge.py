@@ -61,10 +61,15 @@ def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, 
     Raises:
         IntegrityError: If the artifact is damaged.
     """
-    key = digest("register", dataset.hash, sha256_file(trained.artifact / MANIFEST), str(registry.root))[:32]
+    manifest = sha256_file(trained.artifact / MANIFEST)
+    key = digest("register", dataset.hash, manifest, str(registry.root))[:32]
     known = driver.done(REGISTER, key)
     if known is not None and known["version"] in registry.versions(plan.campaign.name):
         return str(known["version"])
+    before = registry.find(plan.campaign.name, MANIFEST, manifest)
+    if before is not None:  # the journal that knew of it was lost
+        driver.finish(REGISTER, key, {"version": before, "registry": str(registry.root)})
+        return before
     lineage = Lineage(
         campaign=plan.campaign.name,
         dataset_hash=dataset.hash,

@@ -7,18 +7,25 @@ only removed. What is journalled and not done yet is in the journal's state, als
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import socket
+import threading
 import time
 import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surrogate.core.errors import IntegrityError
+from surrogate.core.errors import IntegrityError, SurrogateError
 from surrogate.core.files import read_json, write_json
 from surrogate.core.storage import storage_error
 from workflows.journal import Journal
+
+STOP = "stop"
+LOOK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +122,53 @@ def take_requests(folder: Path, journal: Journal) -> list[Request]:
     for path in taken:
         path.unlink(missing_ok=True)
     return [Request.from_json(name, record) for name, record in journal.state.requests.items()]
+
+
+@contextlib.contextmanager
+def serving(folder: Path, journal: Journal, tell: Callable[[str], None], every_s: float = LOOK_S) -> Iterator[None]:
+    """Take requests and act on them for as long as the context lasts.
+
+    A request to stop reaches the campaign as SIGTERM does. What is asked and not known here is refused in the journal.
+
+    Args:
+        folder: The campaign's folder of requests.
+        journal: Open for writing.
+        tell: Is given a sentence about each request.
+        every_s: Seconds between two looks.
+    """
+    over = threading.Event()
+    for request in take_requests(folder, journal):
+        if request.kind == STOP:  # it was meant for an earlier driver, which has ended
+            journal.append({"event": "request.done", "id": request.id})
+
+    def serve() -> None:
+        while not over.wait(every_s):
+            try:
+                asked = take_requests(folder, journal)
+                for request in asked:
+                    _answer(request, journal, tell)
+            except (OSError, SurrogateError):
+                continue  # a disk that refuses, or a lost lock: whoever commits next tells
+
+    thread = threading.Thread(target=serve, name="requests", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _answer(request: Request, journal: Journal, tell: Callable[[str], None]) -> None:
+    """Act on one request; it is journalled as done first, so that the next driver is not stopped by it, too."""
+    asker = f"{request.user} on {request.host}"
+    if request.kind == STOP:
+        journal.append({"event": "request.done", "id": request.id})
+        journal.commit()
+        tell(f"{asker} asked the campaign to stop.")
+        os.kill(os.getpid(), signal.SIGTERM)
+        return
+    sentence = f"{asker} asked for '{request.kind}', which this program does not know; nothing was done."
+    journal.append({"event": "request.done", "id": request.id})
+    journal.append({"event": "request.refused", "id": request.id, "reason": sentence})
+    tell(sentence)

@@ -10,7 +10,7 @@ from surrogate.core.errors import DataError, Interrupted
 from surrogate.core.files import write_json
 from surrogate.core.outcome import FailureKind
 from surrogate.data.card import build_card
-from surrogate.data.dataset import Dataset, DatasetWriter
+from surrogate.data.dataset import Dataset
 from surrogate.data.quarantine import Refused
 from workflows.driver import Driver
 from workflows.ensemble import run_ensemble
@@ -18,6 +18,7 @@ from workflows.ensemble_records import Counts
 from workflows.existing_data import superseded
 from workflows.journal_records import Run, RunStatus
 from workflows.plan import Plan, check_continues
+from workflows.reconcile import open_dataset, plan_runs
 
 STAGE = "simulate"
 ASSEMBLE = "assemble"
@@ -61,13 +62,10 @@ def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
     check_continues(
         plan, [{"run_id": r.run_id, "inputs": r.inputs, "stratum": r.stratum} for r in known.values()], workspace.root
     )
-    new = [run.record() for run in plan.runs if run.request.run_id not in known]
-    if new:
-        journal.append({"event": "runs.planned", "runs": new})
-        journal.commit()
-    writer = DatasetWriter(workspace.dataset, plan.schema)
+    plan_runs(driver, [run.record() for run in plan.runs if run.request.run_id not in known])
+    writer, lost = open_dataset(driver, plan)
     key = plan.identity + f":{len(plan.runs)}"
-    if driver.done(STAGE, key) is None:
+    if lost or driver.done(STAGE, key) is None:
         driver.begin(STAGE, key)
         driver.progress.stage("simulate", len(plan.runs))
         result = run_ensemble(

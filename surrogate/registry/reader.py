@@ -112,6 +112,23 @@ class RegistryReader:
             sorted(path.name for path in folder.iterdir() if not path.name.startswith(".")) if folder.is_dir() else []
         )
 
+    def find(self, campaign: str, file: str, sha256: str) -> str | None:
+        """Return a version whose artifact has a file with this hash, or None.
+
+        Args:
+            campaign: Its campaign.
+            file: Name of the file in the artifact.
+            sha256: Its hash.
+        """
+        for version in self.versions(campaign):
+            try:
+                record = read_record(self._campaign(campaign) / VERSIONS / version)
+            except IntegrityError:
+                continue  # a damaged version is nobody's
+            if record["files"].get(file) == sha256:
+                return version
+        return None
+
     def resolve(self, version: str, campaign: str | None = None) -> tuple[str, str]:
         """Return campaign and full name of the version that a name begins.
 

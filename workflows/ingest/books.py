@@ -21,7 +21,6 @@ from surrogate.data.admission import admit
 from surrogate.data.quarantine import Quarantine, Refused
 from surrogate.data.readers.protocol import Piece
 from surrogate.data.run_file import RunFile, write_run_file
-from surrogate.data.writer import DatasetWriter
 from workflows.adoption import run_folder
 from workflows.driver import Driver
 from workflows.ensemble_records import EnsembleRun
@@ -32,6 +31,7 @@ from workflows.ingest.sources import SourceFile
 from workflows.intake import Intake
 from workflows.journal_records import RunStatus
 from workflows.plan import DESIGN_STRATUM, Plan
+from workflows.reconcile import open_dataset
 
 
 class Books:
@@ -49,7 +49,7 @@ class Books:
         self._intake = Intake(
             workdir=driver.workspace.root,
             journal=driver.journal,
-            packer=DatasetWriter(driver.workspace.dataset, plan.schema),
+            packer=open_dataset(driver, plan)[0],
             budgets=plan.campaign.failures.budgets(),
             keep=plan.campaign.failures.keep,
             progress=lambda _: None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from surrogate.core import files
 from surrogate.core.errors import StorageError
 from surrogate.core.lock import Lease
 from workflows.journal import Journal, tail
-from workflows.requests import leave_request, take_requests
+from workflows.requests import leave_request, serving, take_requests
 
 
 @pytest.fixture
@@ -99,3 +101,36 @@ def test_a_request_that_cannot_be_left_is_a_sentence(folder: Path, monkeypatch: 
     with pytest.raises(StorageError, match="quota of disk space is used up"):
         leave_request(folder, "stop")
     assert list(folder.iterdir()) == []
+
+
+def wait_for(condition: threading.Event) -> None:
+    assert condition.wait(20.0)
+
+
+def test_a_request_to_stop_reaches_the_campaign_as_a_signal_does(folder: Path, journal: Journal) -> None:
+    came, said = threading.Event(), []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: came.set())
+    try:
+        with serving(folder, journal, said.append, every_s=0.01):
+            leave_request(folder, "stop")
+            wait_for(came)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert journal.state.requests == {}
+    assert "asked the campaign to stop" in said[0]
+    assert list(folder.iterdir()) == []
+
+
+def test_a_request_to_stop_an_earlier_driver_stops_no_later_one(folder: Path, journal: Journal) -> None:
+    leave_request(folder, "stop")
+    with serving(folder, journal, lambda words: None, every_s=0.01):
+        assert journal.state.requests == {}
+
+
+def test_what_is_asked_and_not_known_is_refused_in_the_journal(folder: Path, journal: Journal) -> None:
+    told = threading.Event()
+    with serving(folder, journal, lambda words: told.set(), every_s=0.01):
+        leave_request(folder, "make coffee")
+        wait_for(told)
+    assert journal.state.requests == {}
+    assert "asked for 'make coffee'" in journal.state.notes[0]
