@@ -137,12 +137,15 @@ def execute_run(context: str, request: str, needs_s: float = 0.0) -> str:
     """
     from sim_wrappers import catalog
     from sim_wrappers.execute import Keeping, execute
+    from sim_wrappers.folders import log_name
     from workflows.adoption import run_folder
 
     common = _context(context)
     run = request_from_text(request)
-    _guard(run.run_id)
     workdir = Path(common.workdir)
+    log = run_folder(workdir, run.run_id) / log_name(run.attempt)
+    # Once the program has ended, its receipt is written in an instant: the work would only have to be done again.
+    _guard(run.run_id, over=lambda: log.exists() and not find_tagged(RUN_VARIABLE, run.run_id))
     around = allocation.current()
     if around is not None and around.refuses(needs_s):
         return json.dumps({_REFUSED_BY: around.block})
@@ -304,17 +307,20 @@ def _launch(launcher: Launcher) -> Callable[[Program, ResourceRequest], list[str
     return lambda program, resources: launcher.line(program.argv, resources, mpi=program.mpi)
 
 
-def _guard(tag: str) -> None:
+def _guard(tag: str, over: Callable[[], bool] = lambda: False) -> None:
     """Let SIGTERM end this worker with the program that it is about to run.
 
     Parsl gives a worker one second between SIGTERM and SIGKILL; the program must be gone by then.
 
     Args:
         tag: Value of `RUN_VARIABLE` in the program's environment.
+        over: Whether the program has ended, so that the worker had better finish; SIGKILL ends it soon enough.
     """
 
     def leave(number: int, frame: object) -> None:
         del frame
+        if over():
+            return
         # A second one must not interrupt the first one's work.
         signal.signal(number, signal.SIG_IGN)
         kill_tagged(RUN_VARIABLE, tag, grace_s=_GRACE_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from sim_wrappers import catalog
 from sim_wrappers.protocol import RunRequest
+from sim_wrappers.scripted.adapter import Scripted
 from site_configs.launch import Launcher
 from site_configs.resources import ResourceRequest
 from surrogate.core.outcome import FailureKind, Success, outcome_from_json
@@ -112,3 +114,26 @@ def test_sigterm_ends_a_worker_and_its_program(tmp_path, trap):
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(timeout=20) == 128 + signal.SIGTERM
     assert not is_alive(int(log.read_text()))
+
+
+def test_sigterm_after_the_program_has_ended_lets_the_receipt_be_written(executed, tmp_path, monkeypatch):
+    parse = Scripted.parse
+
+    def interrupted(self, request, folder, stdout):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return parse(self, request, folder, stdout)
+
+    monkeypatch.setattr(Scripted, "parse", interrupted)
+    outcome = executed()
+    assert isinstance(outcome, Success)
+    assert (tmp_path / outcome.path).with_name("receipt.json").exists()
+
+
+def test_sigterm_before_the_program_has_started_ends_the_worker(executed, tmp_path, monkeypatch):
+    def interrupted(self, request, folder):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Scripted, "prepare", interrupted)
+    with pytest.raises(SystemExit):
+        executed()
+    assert not list(tmp_path.rglob("receipt.json"))
