@@ -74,6 +74,8 @@ def located(options: ExternalOptions, resolve: Resolve) -> dict[str, Any]:
             record["outputs"][name]["parser"] = f"{place}:{function}"
             load_parser(f"{place}:{function}")
     record["command"][0] = _program(options, resolve)
+    if options.version_command:
+        record["version_command"][0] = _found(options.version_command[0], resolve, "version_command")
     _refuse_strays(options, resolve)
     return record
 
@@ -115,6 +117,15 @@ def _program(options: ExternalOptions, resolve: Resolve) -> str:
     word = options.command[0]
     if os.path.normpath(word) in own_files(options):
         return f"./{os.path.normpath(word)}"
+    return _found(word, resolve, "command")
+
+
+def _found(word: str, resolve: Resolve, key: str) -> str:
+    """Return the absolute path of a program: beside the campaign file, else on PATH.
+
+    Raises:
+        ConfigError: If there is none, or it may not be executed.
+    """
     if word == PYTHON:
         return sys.executable
     path = resolve(word)
@@ -123,15 +134,15 @@ def _program(options: ExternalOptions, resolve: Resolve) -> str:
         found = shutil.which(word)
         if found is None:
             raise ConfigError(
-                f"'command' names the program '{word}', which is neither beside the campaign file ({path}) nor on "
+                f"'{key}' names the program '{word}', which is neither beside the campaign file ({path}) nor on "
                 f"PATH. {_build_hint(path)}"
             )
         return str(Path(found).absolute())
     if not there:
-        raise ConfigError(f"'command' names the program {path}, which does not exist. {_build_hint(path)}")
+        raise ConfigError(f"'{key}' names the program {path}, which does not exist. {_build_hint(path)}")
     if not os.access(path, os.X_OK):
         raise ConfigError(
-            f"'command' names {path}, which may not be executed. Make it a program with: chmod +x {path} (or start it "
+            f"'{key}' names {path}, which may not be executed. Make it a program with: chmod +x {path} (or start it "
             "by its interpreter, as in [\"sh\", …], and name it in 'files')."
         )
     return str(path.absolute())

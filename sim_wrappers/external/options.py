@@ -102,7 +102,8 @@ class ExternalOptions(Part):
     )
     version: str = Field(default="", description="Version of the program, where it has one.")
     version_command: tuple[Word, ...] = Field(
-        default=(), description="Command that prints the version; run once, beside the campaign file."
+        default=(),
+        description="Command that prints the version in its first line; its program is found as that of 'command'.",
     )
     version_files: tuple[Source, ...] = Field(
         default=(), description="Further files whose content is part of the version, such as libraries."
@@ -119,6 +120,12 @@ class ExternalOptions(Part):
         twice = [name for name in targets if targets.count(name) > 1]
         if twice:
             raise ValueError(f"two entries of 'files' and 'template' make the same file '{twice[0]}'")
+        stale = [name for name, rule in self.outputs.items() if rule.file in targets]
+        if stale:
+            raise ValueError(
+                f"output '{stale[0]}' is read from a file that 'files' or 'template' puts there, so that a run which "
+                "writes nothing would be taken for a good one; give that file another 'target'"
+            )
         if not self.hash_program and not (self.version or self.version_command):
             raise ValueError("'hash_program = false' needs 'version' or 'version_command', or no edit would be noticed")
         if not self.command[0]:

@@ -60,6 +60,8 @@ def _run(
     described = load_campaign(campaign)
     beside = [described.file.parent] if described.file else []
     folder = workdir or default_workdir(load_site(site, beside), described.name)
+    if workdir is None and described.file and folder.resolve() == described.file.parent.resolve():
+        folder /= described.name  # named like the folder that it lies in, and started from above
     if dry_run:
         _show_plan(loop.dry_run(described, site, folder), as_json)
         return

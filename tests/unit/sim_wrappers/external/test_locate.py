@@ -60,6 +60,8 @@ def test_the_program_is_beside_the_campaign_or_on_path_or_one_of_the_own_files(f
     assert place(folder, command=["python"])["command"][0] == sys.executable
     assert place(folder, command=["./heat"], files=["heat"])["command"][0] == "./heat"
     assert place(folder, command=["heat"], files=["heat"])["command"][0] == "./heat"
+    options = place(folder, command=["sh"], version_command=["heat", "--version"])
+    assert options["version_command"] == [str(folder / "heat"), "--version"]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,7 @@ def test_the_program_is_beside_the_campaign_or_on_path_or_one_of_the_own_files(f
     [
         ({"command": ["./haet"]}, "'command' names the program .*/haet, which does not exist"),
         ({"command": ["build/heat"]}, "There is a Makefile; build it with: make -C .*/build"),
+        ({"command": ["sh"], "version_command": ["no-such-program"]}, "'version_command' names the program"),
         ({"command": ["no-such-program"]}, "neither beside the campaign file .* nor on PATH"),
         ({"command": ["./plain"]}, "may not be executed. Make it a program with: chmod"),
         ({"command": ["./mesh"]}, "does not exist"),

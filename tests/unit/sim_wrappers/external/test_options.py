@@ -74,6 +74,7 @@ def test_the_shortest_options_are_complete_json() -> None:
         (decay(values={"steps": [4]}), "'values.steps': a number, text, true or false is needed, and a list"),
         (decay(environment={"A B": "1"}), "'A B' cannot be the name of an environment variable"),
         (decay(hash_program=False), "or no edit would be noticed"),
+        (decay(outputs={"x": {"file": "case.txt", "column": 3}}, coordinates={}), "taken for a good one"),
         (decay(error=[{"pattern": "x", "message": "m", "kind": "unconvergd"}]), "Did you mean 'unconverged'"),
         (decay(error=[{"pattern": "(?P<n>x)", "message": "m {m}"}]), "the message cannot be filled.*groups n"),
         (
