@@ -145,7 +145,7 @@ def test_a_killed_rank_ends_the_job_and_the_next_start_goes_on_bit_by_bit(tmp_pa
 
 
 def test_a_rank_that_hangs_is_given_up(tmp_path, dataset):
-    job = write_training(tmp_path, dataset, 2, {**LONG, "stall_seconds": 6})
+    job = write_training(tmp_path, dataset, 2, {**LONG, "stall_seconds": 10})
     process = start_training(job, 2)
     wait_for(tmp_path, "epoch", process)
     ranks_of(process)[1].send_signal(signal.SIGSTOP)
