@@ -9,8 +9,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,15 @@ def requests(count: int) -> tuple[list[RunRequest], Schema]:
 class Ours:
     """A campaign with its Parsl up."""
 
-    def __init__(self, folder: Path, runs: list[RunRequest], schema: Schema, opened: ExitStack) -> None:
+    def __init__(
+        self, folder: Path, runs: list[RunRequest], schema: Schema, opened: ExitStack, site: Site = SITE
+    ) -> None:
         """Start Parsl, warm its workers, hold the campaign, plan the runs."""
-        self.folder, self.schema = folder, schema
-        self.session = opened.enter_context(Session(SITE, folder, runs[0].resources, campaign="bench", schema=schema))
+        self.folder, self.schema, self.site = folder, schema, site
+        self.session = opened.enter_context(Session(site, folder, runs[0].resources, campaign="bench", schema=schema))
         size = runs[0].resources
         warm = Command(("true",), size, str(folder), str(folder / "warm.txt"), self.session.launcher, mpi=False)
-        for future in [self.session.submit_command(warm) for _ in range(2 * WORKERS)]:
+        for future in [self.session.submit_command(warm) for _ in range(2 * self.session.workers)]:
             future.result()
         lease = opened.enter_context(Lease.acquire(folder / "lock", "benchmark"))
         self.journal = opened.enter_context(Journal.open(folder / "journal", lease))
@@ -85,7 +87,7 @@ class Ours:
         result = run_ensemble(
             runs,
             workdir=self.folder,
-            site=SITE,
+            site=self.site,
             campaign="bench",
             schema=self.schema,
             journal=self.journal,
@@ -126,14 +128,21 @@ def raw_parsl(folder: Path) -> Iterator[Any]:
 class Raw:
     """The same commands and writes by Parsl alone, with its Parsl up."""
 
-    def __init__(self, folder: Path, run: RunRequest, opened: ExitStack) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        run: RunRequest,
+        opened: ExitStack,
+        start: Callable[[Path], AbstractContextManager[Any]] | None = None,
+        workers: int = WORKERS,
+    ) -> None:
         """Start Parsl and warm its workers with one run each."""
         from tests.benchmarks import raw_parsl_runs
 
         self.folder = folder
         self.argv = [sys.executable, "-m", "sim_wrappers.scripted.program", "input.json", "output.json"]
-        self.app = opened.enter_context(raw_parsl(folder)).python_app(raw_parsl_runs.execute)
-        self._results([case_of(run) for _ in range(2 * WORKERS)], "warm")
+        self.app = opened.enter_context((start or raw_parsl)(folder)).python_app(raw_parsl_runs.execute)
+        self._results([case_of(run) for _ in range(2 * workers)], "warm")
 
     def seconds(self, runs: list[RunRequest]) -> float:
         """Return how long these runs take."""
