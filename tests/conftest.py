@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import uuid
 from collections.abc import Generator, Iterator
@@ -21,6 +22,9 @@ KEPT = ("SURROGATE_TEST_DATA", "SURROGATE_CACHE")
 
 def pytest_configure() -> None:
     """Set what must be there before the first test module is imported."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell that starts this in the background lets it ignore Ctrl-C, and so would every program that it starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in [name for name in os.environ if name.startswith(FOREIGN) and name not in KEPT]:
         del os.environ[name]
     os.environ.update(
