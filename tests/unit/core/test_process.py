@@ -95,7 +95,8 @@ def test_a_missing_program_is_an_oserror(tmp_path: Path) -> None:
 def test_timeout_ends_a_sleeper_with_its_children(tmp_path: Path) -> None:
     result = run(tmp_path, ["sh", "-c", "sleep 3600 & echo $! > child; sleep 3600"], timeout_s=0.5)
     assert result.timed_out
-    assert result.returncode == -signal.SIGTERM
+    # The shell itself may be ended, or see its child ended and say so.
+    assert result.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
     assert not is_alive(result.pid)
     assert not is_alive(int((tmp_path / "child").read_text()))
 
