@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from site_configs.container import container_words
@@ -108,6 +108,7 @@ INSIDE = st.sampled_from([(), ("apptainer", "exec", "image.sif"), ("shifter", "-
 flags = st.fixed_dictionaries({"bind_cores": st.booleans(), "as_root": st.booleans(), "inside": INSIDE})
 
 
+@settings(deadline=None)
 @given(dialects, requests, st.booleans(), flags)
 def test_every_number_is_the_integer_that_was_asked_for(dialect, resources, named, more):
     hosts = tuple(f"n{index}" for index in range(resources.nodes)) if named else ()
@@ -127,6 +128,7 @@ def test_every_number_is_the_integer_that_was_asked_for(dialect, resources, name
         assert "--host" not in text
 
 
+@settings(deadline=None)
 @given(dialects, requests, INSIDE)
 def test_a_serial_program_is_never_copied(dialect, resources, inside):
     more = {"mpiexec": "/m", "mpi": False, "template": TEMPLATE, "inside": inside}
@@ -137,6 +139,7 @@ def test_a_serial_program_is_never_copied(dialect, resources, inside):
             launch_line(dialect, PROGRAM, resources, **more)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(SHIPPED)), st.sampled_from(["simulate", "train"]), requests, st.booleans())
 def test_no_shipped_site_starts_copies_of_a_serial_program(name, role, resources, named):
     launcher = SHIPPED[name].find_launcher(role, written=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from site_configs.resources import ResourceRequest
@@ -54,6 +54,7 @@ def test_sizes_are_whole_numbers(field):
             ResourceRequest(**{field: wrong})
 
 
+@settings(deadline=None)
 @given(nodes=st.integers(1, 64), per_node=st.integers(1, 64))
 def test_nodes_times_ranks_per_node_are_the_ranks(nodes, per_node):
     by_ranks = ResourceRequest.resolve(nodes=nodes, ranks=nodes * per_node)

@@ -94,7 +94,6 @@ def test_a_command_ends_with_its_walltime(tmp_path):
         run_command(command(tmp_path, "sleep", "60", resources=ResourceRequest(walltime_s=1)))
     )
     assert result.timed_out
-    assert result.seconds < 10
 
 
 WORKER = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_wrappers.protocol import RunRequest
@@ -43,6 +43,7 @@ def test_the_three_budgets(kinds, expected):
     assert rulings(kinds)[1] == [Ruling(word) for word in expected]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(FailureKind), max_size=12))
 def test_every_failure_is_charged_once_and_to_its_own_budget(kinds):
     account, _ = rulings(kinds)
@@ -51,6 +52,7 @@ def test_every_failure_is_charged_once_and_to_its_own_budget(kinds):
     assert account.solver_failures == sum(kind.budget is Budget.SOLVER for kind in kinds)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([kind for kind in FailureKind if kind.budget is not Budget.PHYSICS]), max_size=40))
 def test_no_run_goes_on_for_ever(kinds):
     again = [ruling is Ruling.AGAIN for ruling in rulings(kinds)[1]]

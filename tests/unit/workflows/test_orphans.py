@@ -23,7 +23,8 @@ import fcntl, os, sys, time
 handle = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
 fcntl.flock(handle, fcntl.LOCK_EX)
 print("up", flush=True)
-time.sleep(float(sys.argv[2]))
+while ") Z" not in open(f"/proc/{sys.argv[2]}/stat").read():  # until the interchange has been ended
+    time.sleep(0.05)
 """
 DRIVER = """
 import subprocess, sys, time
@@ -56,7 +57,6 @@ def started():
 def test_nothing_left_nothing_done(tmp_path):
     settlement = settle("nobody", tmp_path)
     assert settlement == Settlement(seconds=settlement.seconds)
-    assert settlement.seconds < 5.0
 
 
 def test_all_of_the_campaign_and_nothing_else_is_ended(tmp_path, started):
@@ -73,7 +73,7 @@ def test_runs_in_execution_get_time_and_the_interchange_gets_none(tmp_path, star
     lock = tmp_path / "runs" / "ab" / "abcd.lock"
     lock.parent.mkdir(parents=True)
     interchange = started("mine", SLEEP, "site_configs.interchange")
-    worker = started("mine", WORKER, str(lock), "1.0", wait=True)
+    worker = started("mine", WORKER, str(lock), str(interchange.pid), wait=True)
     assert is_worked_on(tmp_path, "abcd")
     settlement = settle("mine", tmp_path)
     assert settlement.waited_for == settlement.finished == ("abcd",)
@@ -85,7 +85,7 @@ def test_runs_in_execution_get_time_and_the_interchange_gets_none(tmp_path, star
 def test_the_time_that_runs_get_has_an_end(tmp_path, started):
     lock = tmp_path / "runs" / "ab" / "abcd.lock"
     lock.parent.mkdir(parents=True)
-    worker = started("mine", WORKER, str(lock), "60", wait=True)
+    worker = started("mine", WORKER, str(lock), str(os.getpid()), wait=True)
     settlement = settle("mine", tmp_path, wait_s=0.3, run_ids=["abcd", "abce"])
     assert settlement.waited_for == ("abcd",)
     assert settlement.finished == ()
