@@ -28,14 +28,14 @@ from workflows.ensemble import run_ensemble
 from workflows.journal import Journal
 from workflows.session import Session
 
-RUNS, TURN, REPEATS, WORKERS = 500, 50, 3, 2
+RUNS, TURN, REPEATS, WORKERS = 500, 125, 3, 2
 SIMULATOR = "scripted"
 SITE = Site(name="bench", cores=WORKERS, roles={"simulate": Role(workers=WORKERS)})
 
 HOW = """
 Both sides execute the same command with the same input file, one rank each, two at a time: the program of the scripted
 simulator, a Python process that writes a small JSON file and does nothing else. Both have their Parsl up and their
-workers warm; they take turns of 50 runs, one right after the other and each first as often as the other, so that
+workers warm; they take turns of 125 runs, one right after the other and each first as often as the other, so that
 whatever else the machine does falls on both. A turn's time runs from the first submission to the last thing written.
 
 - **Ours**: the whole path of a campaign. Each run: lock, fresh folder, scrubbed environment, own process group,
@@ -43,8 +43,8 @@ whatever else the machine does falls on both. A turn's time runs from the first 
   The driver: journal with group commits, a shard of each turn's samples under a manifest, folders removed.
 - **Parsl alone** (`tests/benchmarks/raw_parsl_runs.py`): what a careful user writes. HighThroughputExecutor with the
   same workers, encryption and heartbeats; each run: fresh folder, input file, the program without a timeout and its
-  output in a file, the result as HDF5 with the same columns, units and provenance, written beside, flushed to disk once and
-  renamed. Nothing is judged, hashed, journalled or gathered into one file.
+  output in a file, the result as HDF5 with the same columns, units and provenance, written beside, flushed to disk
+  once and renamed. Nothing is judged, hashed, journalled or gathered into one file.
 """.strip()
 
 
