@@ -50,6 +50,7 @@ docs: $(STAMP) ## Build the documentation site into build/docs.
 
 reference: $(STAMP) ## Renew the parts of docs/ that are made from the program.
 	$(BIN)/python -m scripts.docs.reference
+	@$(BIN)/python -m tests.benchmarks.form
 
 setup: $(STAMP) ## Make .venv with everything that is locked, and Horovod.
 

@@ -8,6 +8,7 @@ packages=(
     g++ make python3-venv      # build Horovod, make .venv
     chromium                   # look at the report
     slurm-wlm munge            # a scheduler to test against
+    slurmdbd mariadb-server    # its accounting
     gfortran libopenmpi-dev openmpi-bin  # simulation codes in Fortran
 )
 if [ $# -gt 0 ]; then packages=("$@"); fi

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,13 @@ import numpy as np
 import psutil
 
 from surrogate.core.files import sha256_file
+from surrogate.core.process import find_tagged
 from tests.benchmarks import form
 from tests.benchmarks.form import Figure, progress
 
 ROWS, SAMPLES = 1_000_000, 400
 GIB = 2.0**30
+TAG = "BENCH_PREDICT"
 CAMPAIGN = """
 schema_version = 1
 name = "bench-predict"
@@ -69,7 +73,7 @@ The **peer** is the same command without `--site`: one process, the same batches
 
 
 class Watch:
-    """Looks at the memory of a process and its descendants until it ends.
+    """Looks at the memory of a process, and of all that carry its tag, until told to stop.
 
     Attributes:
         peak: Largest sum of resident set sizes, bytes.
@@ -77,30 +81,27 @@ class Watch:
         driver: Largest resident set size of the process itself, bytes.
     """
 
-    def __init__(self, pid: int) -> None:
-        """Begin to look."""
+    def __init__(self, pid: int, tag: str) -> None:
+        """Begin to look; the managers of workers are no descendants of the driver, and inherit its environment."""
         self.peak = self.shared_once = self.driver = 0
-        self._process = psutil.Process(pid)
+        self._pid, self._tag = pid, tag
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
     def _look(self) -> None:
         while not self._stop.wait(0.5):
-            sizes, fair = [], 0
-            try:
-                family = [self._process, *self._process.children(recursive=True)]
-            except psutil.Error:
-                return
-            for process in family:
+            sizes, fair = list[int](), 0
+            for pid in find_tagged(TAG, self._tag):
                 try:
-                    memory = process.memory_full_info()
+                    memory = psutil.Process(pid).memory_full_info()
                 except (psutil.Error, FileNotFoundError):
-                    sizes.append(0)
-                else:
-                    sizes.append(memory.rss)
-                    fair += memory.pss
-            self.peak, self.driver = max(self.peak, sum(sizes)), max(self.driver, sizes[0])
+                    continue
+                sizes.append(memory.rss)
+                fair += memory.pss
+                if pid == self._pid:
+                    self.driver = max(self.driver, memory.rss)
+            self.peak = max(self.peak, sum(sizes))
             self.shared_once = max(self.shared_once, fair)
 
     def end(self) -> None:
@@ -155,8 +156,10 @@ def predict(base: Path, output: Path, *words: str, kill_at: int = 0) -> tuple[di
     argv = surrogate("predict", base / "w", "--input", base / "points.csv", "--output", output, "--json", *words)
     parts = output.parent / f".{output.name}.parts" / "parts"
     begin = time.perf_counter()
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        watch = Watch(process.pid)
+    tag = uuid.uuid4().hex
+    environment = {**os.environ, TAG: tag}
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        watch = Watch(process.pid, tag)
         while kill_at and process.poll() is None:
             if len(list(parts.glob("part-*.h5"))) >= kill_at:
                 process.send_signal(signal.SIGKILL)

@@ -21,6 +21,7 @@ from surrogate.core.schema import Column
 from surrogate.models.measures import field_measures
 from surrogate.validation.baselines import BASELINES
 from surrogate.validation.metrics import known_metrics
+from tests.benchmarks import form
 from tests.support.docs import DOCS, ROOT, blocks_of, command_lines, mistake, name_of, pages, unlike
 from workflows.config import parse_campaign
 
@@ -226,6 +227,10 @@ def test_output_is_compared():
 def test_command_lines_are_checked(line, said):
     found = mistake(line.split(), known_options())
     assert found is None if said is None else said in found
+
+
+def test_the_page_of_benchmarks_is_rendered_from_their_files():
+    assert (DOCS / "benchmarks/README.md").read_text() == form.render(), "run: python -m tests.benchmarks.form"
 
 
 def test_every_link_of_the_readme_leads_somewhere():

@@ -53,8 +53,8 @@ def predict(folder: Path, *point: str) -> dict:
     return json_of(surrogate("predict", "mine", *point, "--json", cwd=folder))
 
 
-def run(folder: Path) -> dict:
-    done = surrogate("run", "campaign.toml", "--json", cwd=folder, timeout_s=600.0)
+def run(folder: Path, campaign: str = "campaign.toml") -> dict:
+    done = surrogate("run", campaign, "--json", cwd=folder, timeout_s=600.0)
     assert done.returncode == 0, done.stderr
     found = json_of(done)
     assert found["passed"]
@@ -65,7 +65,8 @@ def run(folder: Path) -> dict:
 def test_a_shell_script(tmp_path: Path) -> None:
     folder = make(tmp_path, "shell")
     reduce(folder, 24)
-    run(folder)
+    found = run(tmp_path, "mine/campaign.toml")
+    assert found["workdir"] == str(folder / "mine"), "a campaign does not work in the folder that it lies in"
     answer = predict(folder, "contact_rate=0.7", "recovery_rate=0.165", "first_share=0.001")
     curve = answer["mean"]["infected"][0]
     assert len(curve) == 61

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import getpass
 import json
 import os
 import secrets
@@ -66,6 +67,11 @@ class Cluster:
     def names(self) -> list[str]:
         """Names of the nodes."""
         return [f"n{number}" for number in range(1, self.nodes + 1)]
+
+    @property
+    def user(self) -> str:
+        """Who runs everything."""
+        return getpass.getuser()
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment, made to speak to this cluster."""
@@ -190,11 +196,10 @@ class Cluster:
         data, run = self.folder / "db", self.folder / "run"
         data.mkdir(exist_ok=True)
         if not (data / "mysql").is_dir():
-            user = os.environ.get("USER") or "root"
             with (self.folder / "log" / "install.log").open("wb") as log:
                 subprocess.run(
-                    ["mariadb-install-db", "--no-defaults", f"--user={user}", f"--datadir={data}", "--skip-test-db",
-                     "--auth-root-authentication-method=socket"],
+                    ["mariadb-install-db", "--no-defaults", f"--user={self.user}", f"--datadir={data}",
+                     "--skip-test-db", "--auth-root-authentication-method=socket"],
                     env=self.environment(), stdout=log, stderr=log, check=True,
                 )  # fmt: skip
         database = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={run / 'db'}", "--skip-networking"]
@@ -211,9 +216,8 @@ class Cluster:
         try:
             self.run("sacctmgr", "-i", "add", "cluster", slurm_files.NAME, check=False, timeout_s=5.0)
             self.run("sacctmgr", "-i", "add", "account", "science", "Cluster=" + slurm_files.NAME, check=False)
-            user = os.environ.get("USER") or "root"
-            self.run("sacctmgr", "-i", "add", "user", user, "Account=science", check=False)
-            return user in self.run("sacctmgr", "-n", "list", "associations", "format=user,account")
+            self.run("sacctmgr", "-i", "add", "user", self.user, "Account=science", check=False)
+            return self.user in self.run("sacctmgr", "-n", "list", "associations", "format=user,account")
         except (RuntimeError, subprocess.TimeoutExpired):
             return False
 

@@ -84,6 +84,8 @@ def _slurm(folder: Path, ports: Mapping[str, int], nodes: int, cores: int, accou
             "AccountingStorageType": "accounting_storage/slurmdbd",
             "AccountingStorageHost": "127.0.0.1",
             "AccountingStoragePort": ports["slurmdbd"],
+            # No password: where munge's socket is.
+            "AccountingStoragePass": f"{folder}/munge/socket",
             "AccountingStorageEnforce": "associations,limits",
         }
     lines = [f"{key}={value}" for key, value in settings.items()]

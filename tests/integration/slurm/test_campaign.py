@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from site_configs.load import load_site
+from surrogate.core.outcome import Budget
 from surrogate.core.process import CAMPAIGN_VARIABLE, find_tagged
 from surrogate.data.dataset import Dataset
 from surrogate.data.writer import DatasetWriter
@@ -108,7 +109,9 @@ def test_a_campaign_comes_to_its_verdict_over_four_nodes(cluster, tmp_path):
     lines = " | ".join(state.launch_lines)
     assert "-ppn 2" in lines
     assert "-ppn 1 -bind-to none -hosts n" in lines
-    assert state.failures == {}
+    # What was cut off with its driver is a loss, charged to nothing; nothing else may have failed.
+    assert set(state.failures) <= {"interrupted"}
+    assert all(run.charged_to(Budget.SOLVER) == run.charged_to(Budget.PHYSICS) == 0 for run in state.runs.values())
     assert state.ended["success"] == 28
     trained = " ".join(state.stages["train"].record["launch_line"])
     assert "srun --nodes=2 --ntasks=2 --ntasks-per-node=1" in trained

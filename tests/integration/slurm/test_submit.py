@@ -51,9 +51,12 @@ def test_cancelling_ends_all_of_a_campaign_and_nothing_else(cluster, tmp_path):
     twice = surrogate("submit", tmp_path / "small.toml", "--site", site, "--workdir", workdir)
     assert twice.returncode != 0
     one_sentence(twice)
+    # The driver and a block at least; its successor and the other block as soon as they were handed in.
+    mine = {number for number, _ in cluster.jobs()} - {other.strip()}
+    assert job in mine
+    assert len(mine) >= 2
     ended = json_of(surrogate("cancel", workdir, "--json"))
-    assert job in ended["jobs"]
-    assert len(ended["jobs"]) == 4  # the driver, its successor, two blocks
+    assert mine <= set(ended["jobs"])
     assert [number for number, _ in cluster.jobs()] == [other.strip()]
     loaded = read_state(workdir / "journal")
     assert loaded is not None
