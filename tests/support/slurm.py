@@ -229,9 +229,7 @@ class Cluster:
         path = self.folder / "ports.json"
         if not path.exists():
             names = ["slurmctld", "slurmdbd", *self.names]
-            sockets = [socket.socket() for _ in names]
-            for one in sockets:
-                one.bind(("127.0.0.1", 0))
+            sockets = [_bound() for _ in names]
             path.write_text(json.dumps(dict(zip(names, (one.getsockname()[1] for one in sockets), strict=True))))
             for one in sockets:
                 one.close()
@@ -258,6 +256,10 @@ class Cluster:
             states = self.states()
         except (RuntimeError, subprocess.TimeoutExpired):
             return False
+        # A slurmd may end at its start without a word, for example when its port was taken a moment before.
+        for name in self.names:
+            if not self.daemons.alive(name):
+                self.start_node(name)
         up = [name for name, state in states.items() if state in ("idle", "mixed", "allocated")]
         return sorted(up) == sorted(self.names)
 
@@ -272,6 +274,18 @@ class Cluster:
         texts = [self.folder / "log" / f"{name}.{end}" for end in ("log", "out")]
         lines = [line for path in texts if path.exists() for line in path.read_text(errors="replace").splitlines()[-3:]]
         return " | ".join(lines)
+
+
+def _bound() -> socket.socket:
+    """Return a socket on a free port below those that the system gives to outgoing connections."""
+    while True:
+        one = socket.socket()
+        try:
+            one.bind(("127.0.0.1", 12_000 + secrets.randbelow(20_000)))
+        except OSError:
+            one.close()
+        else:
+            return one
 
 
 def _environ(pid: int) -> list[bytes]:

@@ -41,3 +41,25 @@ def test_a_cluster_ends_with_its_jobs(tmp_path_factory):
         other.daemons.kill("slurmctld")
         other.stop()
     assert not other.tasks_on("n1")
+
+
+class Stumbling(Cluster):
+    """A cluster one of whose daemons ends right after its start."""
+
+    stumbled = False
+
+    def start_node(self, name: str) -> None:
+        super().start_node(name)
+        if name == "n2" and not self.stumbled:
+            self.stumbled = True
+            self.daemons.kill(name)
+
+
+def test_a_node_that_ends_at_its_start_is_started_again(tmp_path_factory):
+    other = Stumbling(tmp_path_factory.mktemp("stumbling"), nodes=2)
+    try:
+        other.start()
+        assert other.stumbled
+        assert other.states() == {"n1": "idle", "n2": "idle"}
+    finally:
+        other.stop()
