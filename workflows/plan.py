@@ -15,7 +15,7 @@ from sim_wrappers import catalog
 from sim_wrappers.protocol import Program, RunRequest, Simulator
 from site_configs.resources import ResourceRequest
 from surrogate.core.errors import ConfigError, DataError, SpaceError, SplitError
-from surrogate.core.identity import point_hash, run_id
+from surrogate.core.identity import point_hash, run_namer, split_position
 from surrogate.core.schema import Schema
 from surrogate.data.split import SPLITS, Split, SplitConfig, SplitCount
 from surrogate.design.samplers import Design, choose
@@ -210,10 +210,12 @@ def make_plan(campaign: CampaignConfig, simulator: Simulator) -> Plan:
     chooser, design = _choose_points(campaign, space)
     version, relevant = simulator.version(options), simulator.identity_options(options)
     resources, splits, runs = campaign.resources.request(), campaign.splits, []
-    for point in design.points:
-        name = run_id(simulator.name, version, relevant, point)
+    name_of = run_namer(simulator.name, version, relevant)
+    for point, key in zip(design.points, design.hashes, strict=True):
+        name = name_of(point)
         request = RunRequest(name, simulator.name, options, point, resources, seed=int(name[:8], 16))
-        runs.append(PlannedRun(request, DESIGN_STRATUM, splits.of(None, point)))
+        split = splits.of_position(split_position(splits.salt, None, key))
+        runs.append(PlannedRun(request, DESIGN_STRATUM, split))
     parts = identity_parts(campaign, space, relevant)
     plan = Plan(campaign, simulator, version, options, space, schema, splits, design, tuple(runs), parts)
     _check_splits(plan, chooser)

@@ -9,12 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 SIGNIFICANT_DIGITS = 12
+_PLAIN = frozenset({type(None), bool, int, str})
+# Made once: json.dumps would make one for each of the hundred thousand points of a large design.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def canonical_float(value: float) -> float:
@@ -41,7 +45,7 @@ def canonical(value: Any) -> Any:
         TypeError: If a value has no canonical form.
         ValueError: If a number is not finite.
     """
-    if value is None or isinstance(value, bool | int | str):
+    if type(value) in _PLAIN or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return canonical_float(value)
@@ -58,7 +62,7 @@ def canonical(value: Any) -> Any:
 
 def canonical_json(value: Any) -> str:
     """Return the canonical form of `value` as compact JSON with sorted keys."""
-    return json.dumps(canonical(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(canonical(value))
 
 
 def digest(*parts: Any) -> str:
@@ -77,7 +81,20 @@ def run_id(simulator: str, simulator_version: str, options: Mapping[str, Any], i
         options: What else decides the result.
         inputs: The point, already canonical.
     """
-    return digest("run", simulator, simulator_version, options, inputs)[:32]
+    return run_namer(simulator, simulator_version, options)(inputs)
+
+
+def run_namer(simulator: str, simulator_version: str, options: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], str]:
+    """Return what names the runs of one simulator with the same options: `run_id` for many points.
+
+    Args:
+        simulator: Name of the simulator.
+        simulator_version: Version of the simulation code.
+        options: What else decides the result.
+    """
+    # The same text that `digest` would hash, its first part written once.
+    head = canonical_json(("run", simulator, simulator_version, options))[:-1]
+    return lambda inputs: hashlib.sha256(f"{head},{canonical_json(inputs)}]".encode()).hexdigest()[:32]
 
 
 def sample_id(run: str, index: int) -> str:
@@ -91,7 +108,7 @@ def point_hash(inputs: Mapping[str, Any]) -> str:
     Args:
         inputs: The point, already canonical.
     """
-    return digest("point", inputs)
+    return hashlib.sha256(f'["point",{canonical_json(inputs)}]'.encode()).hexdigest()  # digest("point", inputs)
 
 
 def split_position(salt: str, group: str | None, point: str) -> float:
@@ -102,8 +119,15 @@ def split_position(salt: str, group: str | None, point: str) -> float:
         group: Group key, or None or an empty text when every point is a group of its own.
         point: The point's `point_hash`; used when there is no group.
     """
-    key = digest("split", salt, "group", group) if group else digest("split", salt, "point", point)
+    kind, name = ("group", group) if group else ("point", point)
+    # digest("split", salt, kind, name), its first part written once for all points
+    key = hashlib.sha256(f"{_split_head(salt, kind)},{_ENCODER.encode(name)}]".encode()).hexdigest()
     return int(key[:13], 16) / 16**13
+
+
+@lru_cache(maxsize=32)
+def _split_head(salt: str, kind: str) -> str:
+    return canonical_json(("split", salt, kind))[:-1]
 
 
 def split_key(salt: str, group: str | None, inputs: Mapping[str, Any]) -> float:

@@ -7,7 +7,7 @@ packed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -147,7 +147,8 @@ class Dataset:
     def counts(self, split: SplitConfig, stratum: str | None = DESIGN_STRATUM) -> dict[Split, SplitCount]:
         """Count samples and groups of each split in one stratum, or in all."""
         rows = self.rows(stratum=stratum)
-        return split.count(self.index.groups[rows].tolist(), self.index.points[rows].tolist())
+        assigned = self.assigned(split)[rows]
+        return split.count(self.index.groups[rows].tolist(), self.index.points[rows].tolist(), assigned)
 
     def load(self, split: SplitConfig, which: Split, stratum: str | None = DESIGN_STRATUM) -> SampleTable:
         """Load the samples of one split into memory.
@@ -203,13 +204,20 @@ class Dataset:
         Raises:
             DataError: If there is no such column.
         """
-        column = self.schema.column(name)
+        for places, found in self.slabs_of((name,)):
+            yield places, found[name]
+
+    def slabs_of(self, names: Sequence[str]) -> Iterator[tuple[Rows, dict[str, Values]]]:
+        """Yield several columns shard by shard, each shard opened once; see `slabs`."""
+        columns = [self.schema.column(name) for name in names]
         _, shard, row = self._index
         for number, file in self._files():
             places = np.flatnonzero(shard == number)
-            values = read_values(column_node(file, column))
-            local = row[places]
-            yield places, values.take(local) if isinstance(values, Ragged) else values[local]
+            local, found = row[places], {}
+            for column in columns:
+                values = read_values(column_node(file, column))
+                found[column.name] = values.take(local) if isinstance(values, Ragged) else values[local]
+            yield places, found
 
     def provenance(self) -> dict[str, dict[str, Any]]:
         """Return run id → provenance of every run."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surrogate.core.schema import Column, Ragged
+from surrogate.core.schema import Column, Ragged, Values
 from surrogate.data.dataset import Dataset
 
 _WORDS = 20
@@ -20,36 +20,48 @@ def column_ranges(dataset: Dataset) -> list[dict[str, Any]]:
     Numbers are over all elements of all samples: smallest, largest, mean and standard deviation in the column's unit.
     Complex numbers count by their magnitude, truth values as 0 and 1, words by how often they occur.
     """
-    return [_describe(dataset, column) for column in dataset.schema.columns]
+    found = [_Description(column) for column in dataset.schema.columns]
+    for _, values in dataset.slabs_of([column.name for column in dataset.schema.columns]):
+        for description in found:
+            description.add(values[description.column.name])
+    return [description.record() for description in found]
 
 
-def _describe(dataset: Dataset, column: Column) -> dict[str, Any]:
-    record: dict[str, Any] = column.to_json()
-    words: Counter[str] = Counter()
-    numbers = _Moments()
-    lengths: list[NDArray[np.int64]] = []
-    for _, values in dataset.slabs(column.name):
+class _Description:
+    """What is found in one column, part by part."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self._words: Counter[str] = Counter()
+        self._numbers = _Moments()
+        self._lengths: list[NDArray[np.int64]] = []
+
+    def add(self, values: Values) -> None:
+        """Take another part."""
         if isinstance(values, Ragged):
-            lengths.append(np.diff(values.offsets))
+            self._lengths.append(np.diff(values.offsets))
         data = values.data if isinstance(values, Ragged) else values
-        if column.dtype == "str":
-            words.update(data.ravel().tolist())
+        if self.column.dtype == "str":
+            self._words.update(data.ravel().tolist())
         else:
-            numbers.add(np.abs(data) if data.dtype.kind == "c" else data)
-    if column.dtype == "str":
-        record["words"] = dict(words.most_common(_WORDS))
-        record["distinct"] = len(words)
-    else:
-        record.update(numbers.record())
-    if lengths:
-        every = np.concatenate(lengths)
+            self._numbers.add(np.abs(data) if data.dtype.kind == "c" else data)
+
+    def record(self) -> dict[str, Any]:
+        """Return a JSON-ready mapping."""
+        record: dict[str, Any] = self.column.to_json()
+        if self.column.dtype == "str":
+            record["words"] = dict(self._words.most_common(_WORDS))
+            record["distinct"] = len(self._words)
+        else:
+            record.update(self._numbers.record())
+        every = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.int64)
         if len(every):
             record["lengths"] = {
                 "smallest": int(every.min()),
                 "median": float(np.median(every)),
                 "largest": int(every.max()),
             }
-    return record
+        return record
 
 
 class _Moments:

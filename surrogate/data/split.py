@@ -105,16 +105,20 @@ class SplitConfig:
             result[row] = known[key]
         return result
 
-    def count(self, groups: Sequence[str], points: Sequence[str]) -> dict[Split, SplitCount]:
+    def count(
+        self, groups: Sequence[str], points: Sequence[str], assigned: NDArray[np.int8] | None = None
+    ) -> dict[Split, SplitCount]:
         """Count samples and groups of each split.
 
         Args:
             groups: Group key of each sample; empty text for none.
             points: `point_hash` of each sample.
+            assigned: What `assign` gives for them, where that is known, `[N]`.
         """
         members: dict[Split, set[tuple[str, str]]] = {split: set() for split in SPLITS}
         samples: dict[Split, int] = dict.fromkeys(SPLITS, 0)
-        for place, group, point in zip(self.assign(groups, points), groups, points, strict=True):
+        places = (self.assign(groups, points) if assigned is None else assigned).tolist()
+        for place, group, point in zip(places, groups, points, strict=True):
             samples[SPLITS[place]] += 1
             members[SPLITS[place]].add((group, "" if group else point))
         return {split: SplitCount(samples[split], len(members[split])) for split in SPLITS}

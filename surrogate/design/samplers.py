@@ -54,12 +54,14 @@ class Design:
         start: Number of the first point in the sampler's sequence.
         stop: Number after the last one: a later design starts there.
         duplicates: Points left out because an equal one came earlier (whole numbers and rounding make such).
+        hashes: `point_hash` of each point.
     """
 
     points: tuple[Point, ...]
     start: int
     stop: int
     duplicates: int
+    hashes: tuple[str, ...] = ()
 
 
 def choose(
@@ -79,10 +81,10 @@ def choose(
         SpaceError: If the sampler cannot serve the space, or its sequence ends earlier.
     """
     seen = set(known)
-    kept = []
+    kept: dict[str, Point] = {}
     for point in chooser.points(space, start, count, seed):
         key = point_hash(point)
         if key not in seen:
             seen.add(key)
-            kept.append(point)
-    return Design(tuple(kept), start, start + count, count - len(kept))
+            kept[key] = point
+    return Design(tuple(kept.values()), start, start + count, count - len(kept), tuple(kept))

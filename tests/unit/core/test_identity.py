@@ -19,8 +19,10 @@ from surrogate.core.identity import (
     digest,
     point_hash,
     run_id,
+    run_namer,
     sample_id,
     split_key,
+    split_position,
 )
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -129,3 +131,22 @@ def test_content_hash_sees_names_types_shapes_and_values_and_nothing_else() -> N
 def test_significant_digits_are_twelve() -> None:
     assert identity.SIGNIFICANT_DIGITS == 12
     assert canonical_float(1.23456789012345) == 1.23456789012
+
+
+words = st.text(max_size=8)
+points = st.dictionaries(words, finite.map(canonical_float) | st.integers() | words | st.booleans(), max_size=4)
+
+
+@given(words, words, points, points)
+def test_names_given_to_many_are_those_given_to_one(simulator, version, options, inputs) -> None:
+    assert run_namer(simulator, version, options)(inputs) == digest("run", simulator, version, options, inputs)[:32]
+    assert point_hash(inputs) == digest("point", inputs)
+
+
+@given(words, words)
+def test_a_place_in_the_splits_is_made_of_the_salt_and_the_name(salt, name) -> None:
+    for group, point, parts in (
+        (None, name, ("point", name)),
+        (name, "x", ("group", name) if name else ("point", "x")),
+    ):
+        assert split_position(salt, group, point) == int(digest("split", salt, *parts)[:13], 16) / 16**13
