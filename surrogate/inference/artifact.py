@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surrogate.core.checked import read_checked
 from surrogate.core.errors import DataError, IntegrityError, SpaceError
 from surrogate.core.files import read_json, sha256_file
 from surrogate.core.identity import digest
@@ -122,7 +123,7 @@ def read_manifest(folder: Path) -> dict[str, str]:
             f"{folder} holds no finished surrogate: {MANIFEST}, which training writes last, is not there. "
             "Finish the training with `surrogate resume`."
         )
-    record = read_json(path)
+    record = read_checked(path, _WAY_OUT)
     try:
         version, files = record["format"], {str(name): str(value) for name, value in record["files"].items()}
     except (KeyError, TypeError, AttributeError) as error:

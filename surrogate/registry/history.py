@@ -103,6 +103,8 @@ class History:
                 f"{self._path} holds {len(entries)} events, and {self._current} has seen event {seen[0]} of another "
                 f"history: lines were lost or altered. {self._way_out}"
             )
+        if seen is not None and current_of(entries[: seen[0]]) != seen[2]:
+            raise IntegrityError(f"The file {self._current} is damaged: it names another version. {self._way_out}")
         return entries, len(whole)
 
     def _parse(self, line: bytes, number: int, chain: str) -> Entry:
@@ -129,13 +131,16 @@ class History:
             f"delete {self._current}: it is written anew at the next promotion."
         )
 
-    def _seen(self) -> tuple[int, str] | None:
-        """Return number and hash of the last event that `current.json` has seen, or None when there is no such file."""
+    def _seen(self) -> tuple[int, str, str | None] | None:
+        """Return number and hash of the last event that `current.json` has seen, and the version that it names.
+
+        None when there is no such file.
+        """
         if not self._current.exists():
             return None
         try:
             record = read_json(self._current)
-            seen = int(record["sequence"]), str(record["entry_sha256"])
+            seen = int(record["sequence"]), str(record["entry_sha256"]), record["version"]
         except (IntegrityError, KeyError, TypeError, ValueError) as error:
             raise IntegrityError(f"The file {self._current} is damaged. {self._way_out}") from error
         if seen[0] < 1:

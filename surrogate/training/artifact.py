@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surrogate.core.checked import write_checked
 from surrogate.core.files import atomic_path, fsync_directory, sha256_file, write_json
 from surrogate.design.catalogue import space_from_json
 from surrogate.models.calibration import Calibration
@@ -82,7 +83,7 @@ def write_artifact(folder: Path, trained: Trained) -> None:
     _write_record(folder, trained, names, calibration, max(differences))
     files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     fsync_directory(folder)
-    write_json(folder / MANIFEST, {"format": FORMAT, "files": files})
+    write_checked(folder / MANIFEST, {"format": FORMAT, "files": files})
 
 
 def _some(rows: Rows, model: keras.Model) -> Rows:

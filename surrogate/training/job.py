@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from surrogate.core.checked import read_checked, write_checked
 from surrogate.core.errors import ConfigError
-from surrogate.core.files import read_json, write_json
 from surrogate.core.identity import digest
 from surrogate.data.split import SplitConfig
 from surrogate.training.config import TrainConfig
@@ -56,8 +57,8 @@ class TrainingJob(BaseModel):
 
 
 def write_job(path: Path, job: TrainingJob) -> None:
-    """Write a job atomically."""
-    write_json(path, job.model_dump(mode="json"))
+    """Write a job atomically, with the hash of its content."""
+    write_checked(path, job.model_dump(mode="json"))
 
 
 def read_job(path: Path) -> TrainingJob:
@@ -65,17 +66,17 @@ def read_job(path: Path) -> TrainingJob:
 
     Raises:
         ConfigError: If it is no job, or one of a newer version.
-        IntegrityError: If the file is missing or no JSON.
+        IntegrityError: If the file is missing or damaged.
     """
-    record = read_json(path)
-    version = record.get("format") if isinstance(record, dict) else None
+    record = read_checked(path, "Resume the campaign: it writes the file anew.")
+    version = record.get("format")
     if version != FORMAT:
         raise ConfigError(
             f"The file {path} is of layout {version}, and this program reads layout {FORMAT} of training jobs. "
             "Start the training by the version that wrote it."
         )
     try:
-        job = TrainingJob.model_validate_json(path.read_bytes())
+        job = TrainingJob.model_validate_json(json.dumps(record))
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise ConfigError(f"The file {path} describes no training: {problems}.") from error

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from surrogate.core.checked import write_checked
 from surrogate.core.files import sha256_file, write_json
 from surrogate.core.schema import Column, Coordinate, SampleTable, Schema, Values
 from surrogate.data.split import SPLITS, Split, SplitConfig, SplitCount
@@ -267,4 +268,4 @@ class ToyDataset:
 def write_manifest(folder: Path) -> None:
     """Hash every file of an artifact into its manifest."""
     files = {path.name: sha256_file(path) for path in sorted(folder.iterdir()) if path.name != "artifact.json"}
-    write_json(folder / "artifact.json", {"format": 1, "files": files})
+    write_checked(folder / "artifact.json", {"format": 1, "files": files})

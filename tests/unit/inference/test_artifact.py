@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from surrogate.core.checked import read_checked
 from surrogate.core.errors import DataError, IntegrityError
 from surrogate.core.files import read_json, write_json
 from surrogate.inference.artifact import open_artifact, read_arrays
@@ -61,7 +62,7 @@ def test_an_unfinished_training_is_not_read(copy: Path):
 
 
 def test_a_newer_layout_is_refused(copy: Path):
-    record = read_json(copy / "artifact.json")
+    record = read_checked(copy / "artifact.json", "")
     write_json(copy / "artifact.json", {**record, "format": 2})
     with pytest.raises(IntegrityError, match="layout 2, and this program reads layout 1"):
         open_artifact(copy)
@@ -78,7 +79,7 @@ def test_a_damaged_manifest_is_named(copy: Path, text: str):
 
 @pytest.mark.parametrize("name", ["../escape.onnx", "/etc/passwd", "artifact.json"])
 def test_a_manifest_cannot_point_outside(copy: Path, name: str):
-    record = read_json(copy / "artifact.json")
+    record = read_checked(copy / "artifact.json", "")
     record["files"][name] = "0" * 64
     write_json(copy / "artifact.json", record)
     with pytest.raises(IntegrityError, match="cannot belong to an artifact"):
