@@ -87,12 +87,13 @@ def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, 
     """
     with (
         Lease.acquire(workspace.lock, " ".join(sys.argv[:3]), tell=progress.say) as lease,
-        Journal.open(workspace.journal, lease) as journal,
+        Journal.open(workspace.journal, lease, uid=_known_uid(workspace)) as journal,
         _logging_to(workspace.driver_log),
     ):
         for sentence in journal.repaired:
             progress.say(sentence)
-        earlier = _uids(workspace, journal)
+        known = _known_uid(workspace)
+        _keep_uid(workspace, journal.uid)
         journal.append(
             {
                 "event": "campaign.opened",
@@ -104,7 +105,7 @@ def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, 
         )
         journal.commit()
         running = [run.run_id for run in journal.state.with_status(RunStatus.RUNNING)]
-        for uid in earlier:
+        for uid in dict.fromkeys(uid for uid in (known, "" if journal.created else journal.uid) if uid):
             left = settle(uid, workspace.root, run_ids=running or None)
             if left.found:
                 progress.say(f"An earlier driver left {left.found} processes; they were ended.")
@@ -117,17 +118,20 @@ def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, 
             raise
 
 
-def _uids(workspace: Workspace, journal: Journal) -> tuple[str, ...]:
-    """Return what earlier drivers' processes carry, and keep what this one's will, in case the journal is lost."""
+def _known_uid(workspace: Workspace) -> str:
+    """Return the identity that this campaign's processes and jobs have carried so far, or an empty text."""
+    return str(facts(workspace).get("uid", ""))
+
+
+def _keep_uid(workspace: Workspace, uid: str) -> None:
+    """Keep the identity beside the journal, in case that is lost."""
     record = facts(workspace)
-    known = str(record.get("uid", ""))
-    if known != journal.uid:
-        try:
-            write_checked(workspace.facts_file, {**record, "uid": journal.uid})
-        except OSError as error:
-            raise storage_error(workspace.facts_file, error) from error
-    own = () if journal.created else (journal.uid,)
-    return own if known in ("", journal.uid) else (*own, known)
+    if record.get("uid") == uid:
+        return
+    try:
+        write_checked(workspace.facts_file, {**record, "uid": uid})
+    except OSError as error:
+        raise storage_error(workspace.facts_file, error) from error
 
 
 def prepare(plan: Plan, root: Path, site: str) -> Workspace:

@@ -51,11 +51,11 @@ class Journal:
         problem: Why the last attempt to write failed, or an empty string.
     """
 
-    def __init__(self, folder: Path, lease: Lease, loaded: Loaded | None, renew_bytes: int) -> None:
+    def __init__(self, folder: Path, lease: Lease, loaded: Loaded | None, renew_bytes: int, uid: str) -> None:
         """Use `open`."""
         self.folder = folder
         self.lease = lease
-        self.uid = loaded.uid if loaded else uuid.uuid4().hex
+        self.uid = loaded.uid if loaded else uid or uuid.uuid4().hex
         self.state = loaded.state if loaded else JournalState()
         self.created = loaded is None
         self.repaired = list(loaded.repaired) if loaded else []
@@ -82,6 +82,7 @@ class Journal:
         background: bool = True,
         every_s: float = COMMIT_EVERY_S,
         renew_bytes: int = RENEW_BYTES,
+        uid: str = "",
     ) -> Journal:
         """Open the journal for writing; the torn end of an interrupted write is dropped, and told in `repaired`.
 
@@ -91,6 +92,7 @@ class Journal:
             background: Whether a thread commits what was appended.
             every_s: Seconds for which that thread gathers events into one commit.
             renew_bytes: Bytes of events after which the file is replaced by one with a new snapshot.
+            uid: Identity of a journal that was here before, where there is none now; made up when empty.
 
         Raises:
             LockError: If the lease is lost.
@@ -104,7 +106,7 @@ class Journal:
             remove_partial(folder)
             loaded = read_state(folder)
             lease.raise_above(max((name.token for name in list_files(folder)), default=0))
-            journal = cls(folder, lease, loaded, renew_bytes)
+            journal = cls(folder, lease, loaded, renew_bytes, uid)
             try:
                 journal._writer.renew(journal.state, loaded.damaged if loaded else ())
                 if loaded is not None:

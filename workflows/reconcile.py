@@ -60,7 +60,8 @@ def open_dataset(driver: Driver, plan: Plan) -> tuple[DatasetWriter, int]:
     found = _take_up(driver, folder)
     if found:
         driver.progress.say(f"{found} runs of the dataset were not in the journal; they were taken up again.")
-    lost = [run for run in state.with_status(RunStatus.PACKED) if run.run_id not in writer.packed]
+    packed = writer.packed
+    lost = [run for run in state.with_status(RunStatus.PACKED) if run.run_id not in packed]
     for run in lost:
         reason = f"The shard {run.shard} that held it is gone."
         driver.journal.append({"event": "run.requeued", "run_id": run.run_id, "reason": reason, "shard": run.shard})
