@@ -22,7 +22,7 @@ schema_version = 1
 name = "whole"
 title = "t"
 seed = 3
-simulator = { name = "scripted", options = { length = 4, mode = "ok", modes = { fail = 0.5 } } }
+simulator = { name = "scripted", options = { length = 4, mode = "ok", mpi = true, modes = { fail = 0.5 } } }
 inputs.a = { low = 0.1, high = 0.9, unit = "1", scale = "log10", description = "d" }
 design = { sampler = "grid", levels = { a = 8, b = 8 } }
 resources = { nodes = 1, ranks_per_node = 2, ranks = 2, memory_per_rank = "1 GiB", walltime = "00:01:00" }
