@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_read(tmp_path, capsys):
 def test_a_site_that_is_no_site(tmp_path, capsys):
     file, site = tmp_path / "c.toml", tmp_path / "site.toml"
     file.write_text(SCRIPTED)
-    for content in (b"", b"\xff", b"name = 3", b'name = "x"\ncores = -1', b'name = "x"\nscheduler = "cron"', b"[[["):
+    for content in (b"\xff", b"name = 3", b'name = "x"\ncores = -1', b'name = "x"\nscheduler = "cron"', b"[[["):
         site.write_bytes(content)
         assert main(["run", str(file), "--dry-run", "--site", str(site)]) == 2
         said = capsys.readouterr().err
