@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, fields
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _GRACE_S = 0.5
 _LOOK_S = 0.5
+_LAST_S, _LAST_LOOK_S = 0.25, 0.02
 _REFUSED_BY = "refused_by_block"
 
 
@@ -314,12 +316,18 @@ def _guard(tag: str, over: Callable[[], bool] = lambda: False) -> None:
 
     Args:
         tag: Value of `RUN_VARIABLE` in the program's environment.
-        over: Whether the program has ended, so that the worker had better finish; SIGKILL ends it soon enough.
+        over: Whether the program has ended, so that the worker had better finish; SIGKILL ends it soon enough. One that
+            is just ending gets the moment that it takes to leave MPI.
     """
 
     def leave(number: int, frame: object) -> None:
         del frame
-        if over():
+        deadline = time.monotonic() + _LAST_S
+        while not over():
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_LAST_LOOK_S)
+        else:
             return
         # A second one must not interrupt the first one's work.
         signal.signal(number, signal.SIG_IGN)

@@ -118,7 +118,10 @@ def main(arguments: list[str]) -> int:
     shares = MPI.COMM_WORLD.gather(share) if case["mpi"] else [share]
     if shares is not None:
         _write(case, _joined(case, shares), target)
-        note(case, "end")
+    if case["mpi"]:
+        MPI.Finalize()
+    if rank == 0:
+        note(case, "end")  # after all that takes time, so that whoever ended is not ended
     return 0
 
 

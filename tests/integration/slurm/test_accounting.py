@@ -57,7 +57,7 @@ def test_results_are_the_same_with_and_without(accounting, tmp_path, monkeypatch
 
 def test_what_squeue_has_forgotten_the_accounting_knows(accounting, tmp_path, monkeypatch):
     done = accounting.run("sbatch", "--parsable", "--output=/dev/null", "--wrap=true").strip()
-    stopped = accounting.run("sbatch", "--parsable", "--output=/dev/null", "--wrap=sleep 60").strip()
+    stopped = accounting.run("sbatch", "--parsable", "--output=/dev/null", "--wrap=exec sleep 60").strip()
     wait_until(lambda: (stopped, "RUNNING") in accounting.jobs())
     accounting.run("scancel", stopped)
     wait_until(lambda: accounting.jobs() == [])

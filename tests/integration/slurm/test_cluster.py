@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.timeout(120)]
 
 def submit(cluster: Cluster, *options: str) -> str:
     return cluster.run(
-        "sbatch", "--parsable", "--output=/dev/null", "--no-requeue", *options, "--wrap=sleep 60"
+        "sbatch", "--parsable", "--output=/dev/null", "--no-requeue", *options, "--wrap=exec sleep 60"
     ).strip()
 
 

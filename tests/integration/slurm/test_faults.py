@@ -88,7 +88,7 @@ def test_blocks_and_nodes_may_be_lost_in_every_way(cluster, tmp_path):
         cluster.run("scontrol", "update", "nodename=n1", "state=down", "reason=test")
         cluster.run("scontrol", "update", f"jobid={second['n2']}", "requeue=1")
         cluster.run("scontrol", "requeue", second["n2"])
-        urgent = ("--partition=urgent", "--nodelist=n3", "--exclusive", "--output=/dev/null", "--wrap=sleep 1")
+        urgent = ("--partition=urgent", "--nodelist=n3", "--exclusive", "--output=/dev/null", "--wrap=exec sleep 1")
         cluster.run("sbatch", *urgent)
         wait_until(lambda: {second[node] for node in ("n1", "n2", "n3")}.isdisjoint(blocks(cluster, ensemble).values()))
         cluster.resume(["n1"])

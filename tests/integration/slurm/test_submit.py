@@ -44,7 +44,9 @@ def test_a_campaign_longer_than_its_drivers_walltime_is_finished_without_a_hand(
 
 
 def test_cancelling_ends_all_of_a_campaign_and_nothing_else(cluster, tmp_path):
-    other = cluster.run("sbatch", "--parsable", "--comment=surrogate:other", "--output=/dev/null", "--wrap=sleep 300")
+    other = cluster.run(
+        "sbatch", "--parsable", "--comment=surrogate:other", "--output=/dev/null", "--wrap=exec sleep 300"
+    )
     site = site_file(tmp_path, nodes=2)
     job, workdir = submit(tmp_path, site, seconds=5.0, runs=40)
     wait_until(lambda: executions(tmp_path))
