@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from surrogate.core.errors import DataError
 from surrogate.core.units import check_unit
 
-Role = Literal["input", "output"]
+Role = Literal["input", "output", "fact"]
+"""What a column is: asked, learned, or neither: a fact that is recorded beside a sample, such as a level of theory."""
+
 RAGGED = -1
 
 
@@ -77,8 +79,8 @@ class Column:
     """One named quantity of a sample.
 
     Attributes:
-        name: Unique among the inputs and outputs of a schema.
-        role: `input` or `output`.
+        name: Unique among the columns of a schema.
+        role: `input`, `output`, or `fact` (recorded with the sample, neither asked nor learned).
         unit: Unit of the values; `1` for none.
         dtype: NumPy dtype string, `float64` unless said otherwise; `str` for categories.
         shape: Shape of one sample; `()` for a scalar. The first axis may be `RAGGED` (−1): its length differs from
@@ -135,7 +137,7 @@ class Schema:
     """All columns and coordinates of a simulator's samples.
 
     Attributes:
-        columns: Inputs and outputs.
+        columns: Inputs, outputs and facts.
         coordinates: Fixed axes that columns refer to.
     """
 
@@ -169,6 +171,11 @@ class Schema:
     def outputs(self) -> tuple[Column, ...]:
         """The output columns, in order."""
         return tuple(column for column in self.columns if column.role == "output")
+
+    @property
+    def facts(self) -> tuple[Column, ...]:
+        """The columns that are neither asked nor learned, in order."""
+        return tuple(column for column in self.columns if column.role == "fact")
 
     def column(self, name: str) -> Column:
         """Return the column of that name.

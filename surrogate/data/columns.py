@@ -16,7 +16,7 @@ from surrogate.core.errors import DataError
 from surrogate.core.schema import RAGGED, Column, Ragged, Role, Schema, Values
 from surrogate.data.quick_hdf5 import create, group, whole
 
-_GROUPS: dict[Role, str] = {"input": "inputs", "output": "outputs"}
+_GROUPS: dict[Role, str] = {"input": "inputs", "output": "outputs", "fact": "facts"}
 _ALL = slice(None)
 
 
@@ -155,7 +155,9 @@ def _found(column: Column, values: Values) -> Column:
 
 
 def write_columns(file: h5py.File, schema: Schema, columns: Mapping[str, Values]) -> None:
-    """Write the groups `inputs`, `outputs` and `coordinates`, and the text `schema` that describes them.
+    """Write the groups `inputs`, `outputs`, `facts` and `coordinates`, and the text `schema` that describes them.
+
+    The last two are left out where there are none.
 
     Args:
         file: Where to write.
@@ -163,7 +165,8 @@ def write_columns(file: h5py.File, schema: Schema, columns: Mapping[str, Values]
         columns: Name → storable values.
     """
     write_text(file, "schema", schema_text(schema))
-    groups = {role: group(file, name) for role, name in _GROUPS.items()}
+    roles = [role for role in _GROUPS if role != "fact" or schema.facts]
+    groups = {role: group(file, _GROUPS[role]) for role in roles}
     for column in schema.columns:
         values = columns[column.name]
         if isinstance(values, Ragged):
