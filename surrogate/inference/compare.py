@@ -15,7 +15,7 @@ from surrogate.inference.predictor import restore_transforms
 from surrogate.inference.questions import check_inputs
 from surrogate.inference.runtime import runtime
 from surrogate.models.catalog import family as find_family
-from surrogate.models.protocols import Family, Forward, Rows
+from surrogate.models.protocols import Family, Forward, HasLayers, Rows
 
 TOLERANCE = 1e-5
 """Largest difference, over the largest output or 1, whichever is larger, with which a version may be promoted."""
@@ -42,6 +42,8 @@ def runtime_difference(
     artifact = open_artifact(artifact_dir)
     if family is None:
         family = find_family(artifact.family)
+    if isinstance(family, HasLayers):
+        family.register_layers()
     pairs = [
         (runtime("onnx").open(onnx), runtime("tensorflow").open(keras))
         for onnx, keras in zip(artifact.members("onnx"), artifact.members("keras"), strict=True)

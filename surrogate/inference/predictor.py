@@ -18,7 +18,7 @@ from surrogate.inference.questions import check_inputs
 from surrogate.inference.runtime import RUNTIMES, Runtime, runtime
 from surrogate.models.catalog import family as find_family
 from surrogate.models.combine import combine
-from surrogate.models.protocols import Family, Forward, Prediction, Transforms
+from surrogate.models.protocols import Family, Forward, HasLayers, Prediction, Transforms
 from surrogate.models.values import count_samples, cut, flat, join, sample_means
 
 BATCH_ROWS = 4096
@@ -76,6 +76,8 @@ class Predictor:
             family = find_family(artifact.family)
         transforms = restore_transforms(artifact, family)
         engine = _runtime(runtime, threads)
+        if engine.kind == "keras" and isinstance(family, HasLayers):
+            family.register_layers()
         forwards = [engine.open(path) for path in artifact.members(engine.kind)]
         return cls(artifact, family, transforms, forwards, engine.version)
 
@@ -83,6 +85,11 @@ class Predictor:
     def family(self) -> Family:
         """The model family."""
         return self._family
+
+    @property
+    def transforms(self) -> Transforms:
+        """What the family fitted on the training rows."""
+        return self._transforms
 
     @property
     def schema(self) -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ _REDUCTIONS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
     "p95": lambda values: np.quantile(values, 0.95),
     "max": np.max,
     "mean": np.mean,
+    "rms": lambda values: np.sqrt(np.mean(np.square(values))),
 }
 
 
@@ -65,7 +66,7 @@ class Measure:
         unit: Unit of the number.
         how: How it is computed, as half a sentence for the report.
         per_sample: (truth, prediction) → `[N]` float64.
-        reductions: Which of `median`, `p95`, `max`, `mean` are metrics.
+        reductions: Which of `median`, `p95`, `max`, `mean`, `rms` are metrics.
     """
 
     name: str
@@ -163,4 +164,13 @@ class Family(Protocol):
         self, transforms: Transforms, forwards: Sequence[Forward], inputs: Mapping[str, Values]
     ) -> list[dict[str, Values]]:
         """Return each member's outputs in physical units: a list over members of name → `[N, *shape]` float64."""
+        ...
+
+
+@runtime_checkable
+class HasLayers(Protocol):
+    """What a family offers whose networks have layers of their own."""
+
+    def register_layers(self) -> None:
+        """Make them known to Keras, which loads no class that it was not told of."""
         ...

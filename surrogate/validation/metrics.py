@@ -200,7 +200,13 @@ def reduce_measures(
     return tuple(metrics)
 
 
-_REDUCTION_WORDS = {"median": "median", "p95": "95th percentile", "max": "largest", "mean": "mean"}
+_REDUCTION_WORDS = {
+    "median": "median",
+    "p95": "95th percentile",
+    "max": "largest",
+    "mean": "mean",
+    "rms": "root mean square",
+}
 
 
 def _interval(draws: NDArray[np.float64]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""`surrogate registry list|show|rollback`."""
+"""`surrogate registry list|show|rollback|import-ani`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def registry_commands() -> typer.Typer:
     app.command("list")(_list)
     app.command("show")(_show)
     app.command("rollback")(_rollback)
+    app.command("import-ani")(_import_ani)
     return app
 
 
@@ -75,3 +76,24 @@ def _rollback(
         console.put_json({"campaign": campaign, "current": entry.version})
     else:
         console.put(f"Version {entry.version} of '{campaign}' is current again.")
+
+
+def _import_ani(
+    wheel: Annotated[
+        Path, typer.Argument(metavar="WHEEL", help="Wheel of torchani 2.2.4, or a zip archive with such folders.")
+    ],
+    potential: Annotated[str, typer.Option("--potential", help="Folder of the potential in it.")] = "ani-1x_8x",
+    name: Annotated[str, typer.Option("--name", help="Campaign under which the version is kept.")] = "ani-1x",
+    workdir: _WORKDIR = None,
+    registry: _ROOT = None,
+    as_json: _JSON = False,
+) -> None:
+    """Take the published networks of an ANI potential as a version; nothing of the wheel is executed."""
+    from workflows.published import import_published
+
+    found = import_published(wheel, potential, name, registry, workdir)
+    if as_json:
+        console.put_json(found)
+        return
+    console.put(f"Version {found['version']} of '{name}' holds the {found['members']} networks of {potential}.")
+    console.put(f"Its files: {found['artifact']}")
