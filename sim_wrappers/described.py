@@ -1,4 +1,4 @@
-"""Simulators that a campaign describes itself: what they offer beside `Simulator`."""
+"""What some simulators offer beside `Simulator`: those that a campaign describes, and those that take structures."""
 
 from __future__ import annotations
 
@@ -69,6 +69,21 @@ class Described(Protocol):
     def restart_files(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return names or patterns of the files by which a run goes on where a lost one stopped."""
         ...
+
+
+@runtime_checkable
+class TakesKind(Protocol):
+    """A simulator whose inputs are of another kind than `parameters`."""
+
+    @property
+    def space_kind(self) -> str:
+        """Kind of its input space, such as `structures`."""
+        ...
+
+
+def space_kind(simulator: Simulator) -> str:
+    """Return the kind of a simulator's input space."""
+    return simulator.space_kind if isinstance(simulator, TakesKind) else "parameters"
 
 
 def errors_of(simulator: Simulator, options: Mapping[str, Any]) -> tuple[KnownError, ...]:

@@ -258,7 +258,8 @@ class _Execution:
         path, inputs = self.folder / RUN_FILE, self.request.inputs
         try:
             columns = run_columns(inputs, data, self.schema)
-            write_run_file(path, self.schema, columns, data.groups, self._provenance(data), durable=False)
+            groups = data.groups or self.request.groups
+            write_run_file(path, self.schema, columns, groups, self._provenance(data), durable=False)
         except SurrogateError as error:
             raise _Stopped(Diagnosis(FailureKind.OUTPUT_UNREADABLE, str(error), None, "", True)) from error
         expected = {name: value for name, value in inputs.items() if name not in data.inputs}

@@ -21,12 +21,13 @@ class RunRequest:
         run_id: Identity (see `surrogate.core.identity.run_id`).
         simulator: Name in the catalogue.
         options: What else decides the result.
-        inputs: The canonical point.
+        inputs: The canonical point; where a run has several points, each input is the list of their values.
         resources: What the run needs.
         seed: Derived from the run id; for codes that draw random numbers.
         attempt: 1 for the first execution.
         remedies: Names of the wrapper's remedies to apply, oldest first. They may change how a result is reached
             (more iterations, smaller steps), never which result is asked for.
+        groups: Group key of each sample, where that is known beforehand; else empty.
     """
 
     run_id: str
@@ -37,6 +38,7 @@ class RunRequest:
     seed: int = 0
     attempt: int = 1
     remedies: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,5 +33,6 @@ def _repeated(value: Any, samples: int, column: Column) -> Values:
     """Return `[S, *shape]`, or Ragged of S equal samples."""
     one: NDArray[Any] = np.asarray(value) if column.dtype == "str" else np.asarray(value, dtype=column.dtype)
     if column.ragged:
+        one = one.reshape(-1, *column.shape[1:])  # an empty list has lost its shape
         return Ragged.from_list([one] * samples, like=one)
     return np.repeat(one[np.newaxis], samples, axis=0)

@@ -123,7 +123,8 @@ def request_from_text(text: str) -> RunRequest:
     """Rebuild a run request from `request_to_text`."""
     record = json.loads(text)
     resources = ResourceRequest(**record.pop("resources"))
-    return RunRequest(**{**record, "resources": resources, "remedies": tuple(record["remedies"])})
+    tuples = {name: tuple(record[name]) for name in ("remedies", "groups")}
+    return RunRequest(**{**record, **tuples, "resources": resources})
 
 
 def execute_run(context: str, request: str, needs_s: float = 0.0) -> str:

@@ -14,7 +14,7 @@ from surrogate.data.dataset import Dataset
 from surrogate.registry.store import Registry, resolve_registry
 from surrogate.validation.verdict import Verdict
 from workflows import kept_site
-from workflows.config import CampaignConfig, load_campaign
+from workflows.config import KEPT_FILES, CampaignConfig, load_campaign
 from workflows.described_program import check_program, complete_options, simulator_files
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
 from workflows.existing_data import counted, ingested, is_ingested, plan_existing
@@ -74,7 +74,7 @@ def plan_campaign(campaign: CampaignConfig, workdir: Path | None = None) -> Plan
     missing = simulator.found()
     if missing is not None:
         raise ConfigError(missing)
-    plan = make_plan(campaign, simulator)
+    plan = make_plan(campaign, simulator, None if workdir is None else workdir / KEPT_FILES)
     check_learning(campaign, find_family(campaign), plan.schema)
     return plan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sim_wrappers.described import Described
+from sim_wrappers.described import Described, space_kind
 from sim_wrappers.protocol import Simulator
 from site_configs.site import Site
 from surrogate.core.errors import ConfigError
@@ -25,6 +25,26 @@ def complete_options(campaign: CampaignConfig, simulator: Simulator) -> dict[str
         return simulator.locate(options, campaign.resolve) if isinstance(simulator, Described) else options
     except ConfigError as error:
         raise ConfigError(f"In {campaign.where}, [simulator.options]: {error}") from error
+
+
+def check_kind(campaign: CampaignConfig, simulator: Simulator) -> None:
+    """Refuse inputs of another kind than the simulator takes.
+
+    Raises:
+        ConfigError: If so; the sentence names the file.
+    """
+    wants, given = space_kind(simulator), "parameters" if campaign.space is None else campaign.space.kind
+    if wants == given:
+        return
+    if wants == "structures":
+        raise ConfigError(
+            f"In {campaign.where}, [space] is missing: the simulator '{simulator.name}' computes structures of atoms. "
+            "Say which, by kind = \"structures\" and 'molecules' or 'files', and leave [inputs] out."
+        )
+    raise ConfigError(
+        f"In {campaign.where}, [space] names structures of atoms, and the simulator '{simulator.name}' takes inputs "
+        "that are single numbers and words."
+    )
 
 
 def checked_outputs(

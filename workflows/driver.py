@@ -17,7 +17,7 @@ from surrogate.core.errors import ConfigError, IntegrityError
 from surrogate.core.files import sha256_file
 from surrogate.core.lock import Lease
 from surrogate.core.storage import storage_error
-from workflows.config import CampaignConfig, check_same_campaign, load_campaign, save_campaign
+from workflows.config import KEPT_FILES, CampaignConfig, check_same_campaign, load_campaign, save_campaign
 from workflows.described_program import simulator_files
 from workflows.journal import Journal, RunStatus
 from workflows.kept_site import keep_site
@@ -151,6 +151,8 @@ def prepare(plan: Plan, root: Path, site: str) -> Workspace:
     try:
         workspace.root.mkdir(parents=True, exist_ok=True)
         save_campaign(plan.campaign, workspace.root, simulator_files(plan.campaign, plan.simulator))
+        if plan.kept is not None:
+            plan.kept.save(workspace.root / KEPT_FILES)
         keep_site(site, workspace)
         write_checked(
             workspace.facts_file,

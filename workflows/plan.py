@@ -6,6 +6,7 @@ The same campaign and the same version of its simulator give the same plan on ev
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,15 +15,16 @@ from typing import Any
 from sim_wrappers import catalog
 from sim_wrappers.protocol import Program, RunRequest, Simulator
 from site_configs.resources import ResourceRequest
-from surrogate.core.errors import ConfigError, DataError, SpaceError, SplitError
+from surrogate.core.errors import ConfigError, DataError, SplitError
 from surrogate.core.identity import point_hash, run_namer, split_position
 from surrogate.core.schema import Schema
 from surrogate.data.split import SPLITS, Split, SplitConfig, SplitCount
-from surrogate.design.samplers import Design, choose
+from surrogate.design.kept_points import KeptPoints
+from surrogate.design.samplers import Design
 from surrogate.design.space import InputSpace, Point, Sampler
 from workflows.config import CampaignConfig, identity_of, identity_parts
-from workflows.config.parts import MOST_POINTS
-from workflows.described_program import checked_outputs, complete_options
+from workflows.described_program import check_kind, checked_outputs, complete_options
+from workflows.planned_points import choose_points, together
 
 DESIGN_STRATUM = "design"
 """Stratum of the runs that the declared design asks for."""
@@ -38,12 +40,12 @@ class PlannedRun:
     Attributes:
         request: What is to be executed; it carries the run id.
         stratum: Where its samples belong.
-        split: Split of the run's point.
+        splits: Split of each of the run's points.
     """
 
     request: RunRequest
     stratum: str
-    split: Split
+    splits: tuple[Split, ...]
 
     def record(self) -> dict[str, Any]:
         """Return the run as the journal's event `runs.planned` holds it."""
@@ -81,6 +83,7 @@ class Plan:
         runs: The runs, in the order of the design.
         parts: What the campaign's identity is made of (see `workflows.config.identity`).
         data: What the data are, where they exist already; the working directory keeps it. Else None.
+        kept: Points that the working directory keeps, where no other machine could make the same; else None.
     """
 
     campaign: CampaignConfig
@@ -94,6 +97,7 @@ class Plan:
     runs: tuple[PlannedRun, ...]
     parts: dict[str, Any]
     data: dict[str, Any] | None = None
+    kept: KeptPoints | None = None
 
     @property
     def identity(self) -> str:
@@ -108,7 +112,8 @@ class Plan:
     @property
     def counts(self) -> dict[Split, int]:
         """Points of each split."""
-        return {split: sum(run.split == split for run in self.runs) for split in SPLITS}
+        found = Counter(split for run in self.runs for split in run.splits)
+        return {split: found[split] for split in SPLITS}
 
     def with_options(self, options: dict[str, Any]) -> Plan:
         """Return the plan with other paths in the simulator's options; what is asked stays the same."""
@@ -157,6 +162,7 @@ class Plan:
             "simulator_version": self.version,
             "options": self.options,
             "runs": len(self.runs),
+            "points": len(self.design.points),
             "duplicates": self.design.duplicates,
             "splits": dict(self.counts),
             "minimum": dict(self.splits.minimum),
@@ -187,12 +193,13 @@ def find_simulator(campaign: CampaignConfig) -> Simulator:
         raise ConfigError(f"In {campaign.where}, 'simulator.name': {error}") from error
 
 
-def make_plan(campaign: CampaignConfig, simulator: Simulator) -> Plan:
+def make_plan(campaign: CampaignConfig, simulator: Simulator, kept: Path | None = None) -> Plan:
     """Work out all runs of a campaign's design and refuse what cannot end in a verdict.
 
     Args:
         campaign: The campaign.
         simulator: The simulator that it names.
+        kept: Folder in which a working directory keeps points that were made before; the campaign's own when None.
 
     Raises:
         ConfigError: If options, inputs or the design are wrong; the sentence names the file.
@@ -201,44 +208,48 @@ def make_plan(campaign: CampaignConfig, simulator: Simulator) -> Plan:
     """
     where = campaign.where
     options = complete_options(campaign, simulator)
+    check_kind(campaign, simulator)
     space = campaign.input_space(simulator.default_space(options))
     outputs = checked_outputs(campaign, simulator, options, space)
     try:
         schema = Schema((*space.columns, *outputs.columns), outputs.coordinates)
     except DataError as error:
         raise ConfigError(f"In {where}, [inputs] and the simulator's outputs do not go together: {error}") from error
-    chooser, design = _choose_points(campaign, space)
+    chooser, design = choose_points(campaign, space, kept)
     version, relevant = simulator.version(options), simulator.identity_options(options)
-    resources, splits, runs = campaign.resources.request(), campaign.splits, []
-    name_of = run_namer(simulator.name, version, relevant)
-    for point, key in zip(design.points, design.hashes, strict=True):
-        name = name_of(point)
-        request = RunRequest(name, simulator.name, options, point, resources, seed=int(name[:8], 16))
-        split = splits.of_position(split_position(splits.salt, None, key))
-        runs.append(PlannedRun(request, DESIGN_STRATUM, split))
+    runs = _runs(campaign, simulator, options, design)
     parts = identity_parts(campaign, space, relevant)
-    plan = Plan(campaign, simulator, version, options, space, schema, splits, design, tuple(runs), parts)
+    points = chooser if isinstance(chooser, KeptPoints) else None
+    plan = Plan(campaign, simulator, version, options, space, schema, campaign.splits, design, runs, parts, kept=points)
     _check_splits(plan, chooser)
     return plan
 
 
-def _choose_points(campaign: CampaignConfig, space: InputSpace) -> tuple[Sampler, Design]:
-    """Return the campaign's sampler and the whole design that it chooses.
-
-    Raises:
-        ConfigError: If the sampler's options do not fit the space, or there are too many points.
-        DataError: If a table of points cannot be used.
-    """
-    try:
-        chooser = campaign.sampler()
-        count = campaign.simulation().design.runs or chooser.length(space) or 0
-        if count <= MOST_POINTS:
-            return chooser, choose(chooser, space, start=0, count=count, seed=campaign.seed)
-    except SpaceError as error:
-        raise ConfigError(f"In {campaign.where}, [design]: {error}") from error
-    raise ConfigError(
-        f"In {campaign.where}, [design] has {count} points, and at most {MOST_POINTS} can be planned; set 'runs'."
-    )
+def _runs(
+    campaign: CampaignConfig, simulator: Simulator, options: dict[str, Any], design: Design
+) -> tuple[PlannedRun, ...]:
+    """Return the runs of a design: one a point, or one for each few of them."""
+    name_of = run_namer(simulator.name, simulator.version(options), simulator.identity_options(options))
+    resources, splits, runs = campaign.resources.request(), campaign.splits, []
+    each = campaign.simulation().design.samples_per_run
+    groups = design.groups or ("",) * len(design.points)
+    for first in range(0, len(design.points), each):
+        few = slice(first, first + each)
+        inputs = together(design.points[few])
+        name = name_of(inputs)
+        request = RunRequest(
+            name,
+            simulator.name,
+            options,
+            inputs,
+            resources,
+            seed=int(name[:8], 16),
+            groups=groups[few] if design.groups else (),
+        )
+        places = zip(groups[few], design.hashes[few], strict=True)
+        parts = tuple(splits.of_position(split_position(splits.salt, group, key)) for group, key in places)
+        runs.append(PlannedRun(request, DESIGN_STRATUM, parts))
+    return tuple(runs)
 
 
 def _check_splits(plan: Plan, chooser: Sampler) -> None:
@@ -248,6 +259,11 @@ def _check_splits(plan: Plan, chooser: Sampler) -> None:
     except SplitError as error:
         enough = _enough_runs(plan, chooser)
         remedy = f" With this seed, 'design.runs = {enough}' is enough." if enough else ""
+        if plan.design.groups:
+            remedy = (
+                " All structures of one molecule stay together here: name more molecules, or set space.group = "
+                "'structure' to divide them one by one."
+            )
         left_out = f" {plan.design.duplicates} duplicates were left out." if plan.design.duplicates else ""
         raise SplitError(f"In {plan.campaign.where}: {error}{left_out}{remedy}") from error
 

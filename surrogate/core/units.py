@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     import pint
 
 
+BOHR = 0.529177210544
+"""One Bohr radius in Å (CODATA 2022)."""
+
+
 @cache
 def _registry() -> pint.UnitRegistry[Any]:
     import pint

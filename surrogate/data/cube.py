@@ -103,6 +103,8 @@ def cube_of(space: InputSpace | None, columns: Sequence[Column], points: Sequenc
     nothing = np.zeros(0)
     if space is not None and space.dimensions:
         return Cube(_axes(space), "unit cube of the declared input space", space, nothing, nothing)
+    if any(column.ragged for column in columns):
+        return Cube((), "none: the inputs differ in length", None, nothing, nothing)
     scalars = [column for column in columns if column.shape == () and column.dtype not in ("str", "bool")]
     if not scalars or not points:
         return Cube((), "none: the inputs are no single numbers", None, nothing, nothing)

@@ -8,8 +8,12 @@ from typing import Any
 from surrogate.core.errors import SpaceError, nearest
 from surrogate.design.parameters import ParameterSpace
 from surrogate.design.space import InputSpace
+from surrogate.design.structures import StructureSet
 
-KINDS: dict[str, Callable[[Mapping[str, Any]], InputSpace]] = {"parameters": ParameterSpace.from_json}
+KINDS: dict[str, Callable[[Mapping[str, Any]], InputSpace]] = {
+    "parameters": ParameterSpace.from_json,
+    "structures": StructureSet.from_json,
+}
 """Kind → what rebuilds a space of it from its JSON. A new kind is one more entry."""
 
 

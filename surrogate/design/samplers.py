@@ -12,10 +12,20 @@ from surrogate.core.identity import point_hash
 from surrogate.design.grid import Grid
 from surrogate.design.latin_hypercube import LatinHypercube
 from surrogate.design.sobol import Sobol
-from surrogate.design.space import InputSpace, Point, Sampler
+from surrogate.design.space import InputSpace, NamesGroups, Point, Sampler
+from surrogate.design.structure_samplers import Dynamics, Frames, NormalModeSampler, Rattle
 from surrogate.design.table import Table
 
-SAMPLERS: dict[str, type[Any]] = {"sobol": Sobol, "latin_hypercube": LatinHypercube, "grid": Grid, "table": Table}
+SAMPLERS: dict[str, type[Any]] = {
+    "sobol": Sobol,
+    "latin_hypercube": LatinHypercube,
+    "grid": Grid,
+    "table": Table,
+    "normal_modes": NormalModeSampler,
+    "rattle": Rattle,
+    "dynamics": Dynamics,
+    "frames": Frames,
+}
 """Name → class; a sampler's options are its fields."""
 
 
@@ -23,8 +33,10 @@ def sampler(name: str, **options: Any) -> Sampler:
     """Return the sampler of that name.
 
     Args:
-        name: `sobol`, `latin_hypercube`, `grid` or `table`.
-        **options: Its options: `block` of latin_hypercube, `levels` of grid, `path` of table.
+        name: `sobol`, `latin_hypercube`, `grid` or `table`; of structures `normal_modes`, `rattle`, `dynamics` or
+            `frames`.
+        **options: Its options: `block` of latin_hypercube, `levels` of grid, `path` of table, and those of the
+            samplers of structures (see `surrogate.design.structure_samplers`).
 
     Raises:
         SpaceError: If the name or an option is unknown, or a needed option is missing.
@@ -33,7 +45,7 @@ def sampler(name: str, **options: Any) -> Sampler:
         raise SpaceError(
             f"The sampler '{name}' is not known; there are {', '.join(SAMPLERS)}.{nearest(name, SAMPLERS)}"
         )
-    fields = {field.name: field for field in dataclasses.fields(SAMPLERS[name])}
+    fields = {field.name: field for field in dataclasses.fields(SAMPLERS[name]) if field.init}
     for option in options:
         if option not in fields:
             known = f"it has {', '.join(fields)}" if fields else "it has none"
@@ -55,6 +67,7 @@ class Design:
         stop: Number after the last one: a later design starts there.
         duplicates: Points left out because an equal one came earlier (whole numbers and rounding make such).
         hashes: `point_hash` of each point.
+        groups: Group key of each point, empty text for none; nothing when no point has one.
     """
 
     points: tuple[Point, ...]
@@ -62,6 +75,7 @@ class Design:
     stop: int
     duplicates: int
     hashes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 def choose(
@@ -82,9 +96,14 @@ def choose(
     """
     seen = set(known)
     kept: dict[str, Point] = {}
-    for point in chooser.points(space, start, count, seed):
+    groups: list[str] = []
+    points = chooser.points(space, start, count, seed)
+    names = chooser.groups(space, start, count) if isinstance(chooser, NamesGroups) else [""] * count
+    for point, group in zip(points, names, strict=True):
         key = point_hash(point)
         if key not in seen:
             seen.add(key)
             kept[key] = point
-    return Design(tuple(kept.values()), start, start + count, count - len(kept), tuple(kept))
+            groups.append(group)
+    named = tuple(groups) if any(groups) else ()
+    return Design(tuple(kept.values()), start, start + count, count - len(kept), tuple(kept), named)

@@ -76,3 +76,12 @@ class Sampler(Protocol):
             SpaceError: If this sampler cannot serve this space, or the sequence ends earlier.
         """
         ...
+
+
+@runtime_checkable
+class NamesGroups(Protocol):
+    """A sampler whose points belong to groups that are known before anything is simulated."""
+
+    def groups(self, space: InputSpace, start: int, count: int) -> list[str]:
+        """Return the group key of points number `start` … `start + count − 1`; empty text for none."""
+        ...

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 from sim_wrappers import catalog
-from sim_wrappers.described import errors_of
+from sim_wrappers.described import errors_of, space_kind
 from sim_wrappers.protocol import KnownError, Program, Simulator
 from site_configs.resources import ResourceRequest
 from surrogate.core.errors import ConfigError
 from surrogate.core.identity import canonical_json
 from surrogate.core.outcome import Success
 from surrogate.core.schema import Schema
+from surrogate.core.structure import Structure
 from surrogate.data.run_file import read_run_file
 from surrogate.design.space import InputSpace
+from surrogate.design.structures import StructureSet
 from tests.support import external
 from tests.support.executions import request_for, run, schema_for
 
@@ -25,6 +27,7 @@ NAMES = sorted(catalog.simulators())
 # Those that a campaign describes need to be told what they are.
 OPTIONS = {"external": external.decay()}
 SPACES = {"external": external.SPACE}
+WATER = Structure.of([8, 1, 1], [[0.0, 0.0, 0.119], [0.0, 0.763, -0.477], [0.0, -0.763, -0.477]], name="H2O")
 
 
 def options_of(simulator: Simulator) -> dict:
@@ -33,6 +36,8 @@ def options_of(simulator: Simulator) -> dict:
 
 def space_of(simulator: Simulator) -> InputSpace:
     space = SPACES.get(simulator.name) or simulator.default_space(options_of(simulator))
+    if space_kind(simulator) == "structures":
+        space = StructureSet((WATER,))
     assert space is not None
     return space
 
@@ -48,6 +53,8 @@ def simulator(request: pytest.FixtureRequest) -> Simulator:
 
 def middle(simulator: Simulator) -> dict:
     space = space_of(simulator)
+    if isinstance(space, StructureSet):
+        return space.molecules[0].point()
     return space.from_unit(np.full((1, space.dimensions), 0.5))[0]
 
 

@@ -12,6 +12,7 @@ from workflows.cli import console
 if TYPE_CHECKING:
     from workflows.trial import Trial
 
+LONGEST = 60
 FAILED = 1
 
 
@@ -53,12 +54,18 @@ def _try(
         raise typer.Exit(FAILED)
 
 
+def _short(value: object) -> str:
+    """Return an input for one line; structures of atoms are long."""
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
 def _show(trial: Trial) -> None:
     """Print a trial for a person."""
     from surrogate.core.outcome import Success
 
     outcome = trial.outcome
-    console.put("Inputs   " + ", ".join(f"{name} = {value}" for name, value in trial.inputs.items()))
+    console.put("Inputs   " + ", ".join(f"{name} = {_short(value)}" for name, value in trial.inputs.items()))
     console.put("Started  " + (" ".join(outcome.launch_line) or "nothing"))
     if isinstance(outcome, Success):
         console.put(f"Took     {outcome.seconds:.2f} s")

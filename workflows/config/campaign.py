@@ -9,14 +9,17 @@ from typing import Annotated, NamedTuple
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from surrogate.core.errors import ConfigError
+from surrogate.core.structure import Structure
 from surrogate.data.split import SplitConfig
 from surrogate.design.samplers import sampler
 from surrogate.design.space import InputSpace, Sampler
+from surrogate.design.structures import StructureSet
 from surrogate.training.config import TrainConfig
 from workflows.config.data import ApprovalSection, DataSection
 from workflows.config.learning import CardSection, GateSection, ModelSection
 from workflows.config.parts import Name, Section
 from workflows.config.sections import (
+    STRUCTURE_SAMPLERS,
     DesignSection,
     FailuresSection,
     InputSection,
@@ -25,6 +28,7 @@ from workflows.config.sections import (
     SplitSection,
 )
 from workflows.config.spaces import merged_space
+from workflows.config.structures import SpaceSection, read_space
 
 SCHEMA_VERSION = 1
 
@@ -85,6 +89,9 @@ class CampaignConfig(Section):
     inputs: dict[str, InputSection] = Field(
         default={}, description="The inputs by name; those of the simulator's own space when left out."
     )
+    space: SpaceSection | None = Field(
+        default=None, description="Inputs that are structures of atoms, instead of [inputs]."
+    )
     design: DesignSection | None = Field(default=None, description="Which points are simulated.")
     data: DataSection | None = Field(
         default=None, description="Data that exist already, instead of a simulator and a design."
@@ -118,6 +125,26 @@ class CampaignConfig(Section):
             raise ValueError(f"'{lacking}' is missing: {what[0].lower()}{what[1:].removesuffix('.')}{instead}")
         return self
 
+    @model_validator(mode="after")
+    def _check_space(self) -> CampaignConfig:
+        """Refuse inputs of two kinds, and a sampler of another kind of inputs."""
+        if self.space is not None and self.inputs:
+            raise ValueError(
+                "[space] (structures of atoms) and [inputs] (single numbers) exclude each other, and both were found; "
+                "leave one of them out"
+            )
+        if self.design is not None and self.design.of_structures and self.space is None:
+            raise ValueError(
+                f"the sampler '{self.design.sampler}' chooses structures of atoms, and [space] is missing: say which "
+                "molecules"
+            )
+        if self.design is not None and self.space is not None and not self.design.of_structures:
+            raise ValueError(
+                f"structures of atoms are chosen by one of {', '.join(STRUCTURE_SAMPLERS)}, and "
+                f"'design.sampler' is '{self.design.sampler}'"
+            )
+        return self
+
     def read_from(self, origin: Origin) -> CampaignConfig:
         """Return the campaign with the memory of where it was read."""
         campaign = self.model_copy()
@@ -143,6 +170,11 @@ class CampaignConfig(Section):
     def splits(self) -> SplitConfig:
         """How points are divided; the salt is made of name and seed unless the file gives one."""
         return self.split.config(f"{self.name}:{self.seed}")
+
+    @property
+    def kept(self) -> Path | None:
+        """The folder with the files that the campaign's working directory keeps, or None."""
+        return self._origin.kept
 
     @property
     def home(self) -> Path:
@@ -180,7 +212,32 @@ class CampaignConfig(Section):
             return sampler("grid", levels=design.levels)
         if design.sampler == "latin_hypercube":
             return sampler("latin_hypercube", block=design.block)
+        if design.of_structures:
+            return self._structure_sampler(design)
         return sampler(design.sampler)
+
+    def _structure_sampler(self, design: DesignSection) -> Sampler:
+        """Return what chooses structures."""
+        if design.sampler == "normal_modes":
+            paths = tuple(self.resolve(path) for path in design.hessians)
+            return sampler("normal_modes", temperature=design.temperature, hessians=paths)
+        if design.sampler == "rattle":
+            return sampler("rattle", stdev=design.stdev)
+        if design.sampler == "dynamics":
+            options = {"timestep": design.timestep, "spacing": design.spacing}
+            return sampler("dynamics", temperature=design.temperature, **options)
+        return sampler("frames", structures=self.structures()[1])
+
+    def structures(self) -> tuple[StructureSet, tuple[Structure, ...]]:
+        """Return the molecules of `[space]` and all its structures (see `workflows.config.structures.read_space`).
+
+        Raises:
+            ConfigError: If there is no such section, or a structure in it cannot be used.
+            MissingExtraError: If ASE is not installed.
+        """
+        if self.space is None:
+            raise ConfigError(f"{self.where} has no [space].")
+        return read_space(self.space, self.where, self.resolve)
 
     def input_space(self, default: InputSpace | None) -> InputSpace:
         """Return where points are chosen: the simulator's own space, with what `[inputs]` says instead.
@@ -191,4 +248,6 @@ class CampaignConfig(Section):
         Raises:
             ConfigError: If an input is unknown to the simulator, or a bound, unit, scale or choice is wrong.
         """
+        if self.space is not None:
+            return self.structures()[0]
         return merged_space(self.where, self.simulation().simulator.name, self.inputs, default)

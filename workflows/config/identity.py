@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from surrogate.core.errors import ConfigError
+from surrogate.core.files import sha256_file
 from surrogate.core.identity import canonical, digest
 from surrogate.core.schema import Schema
 from surrogate.design.space import InputSpace
@@ -35,6 +36,8 @@ def identity_parts(campaign: CampaignConfig, space: InputSpace, options: Mapping
         design["levels"] = chosen.levels
     if chosen.sampler == "latin_hypercube":
         design["block"] = chosen.block or chosen.runs
+    if chosen.of_structures:
+        design |= structure_design(campaign)
     parts: dict[str, Any] = canonical(
         {
             "simulator": {"name": simulator.name, "options": dict(options)},
@@ -45,6 +48,19 @@ def identity_parts(campaign: CampaignConfig, space: InputSpace, options: Mapping
         }
     )
     return parts
+
+
+def structure_design(campaign: CampaignConfig) -> dict[str, Any]:
+    """Return what decides which structures a campaign's sampler chooses, beside the space and the seed; JSON-ready."""
+    chosen = campaign.simulation().design
+    kept: dict[str, Any] = {"normal_modes": {"temperature": chosen.temperature}, "rattle": {"stdev": chosen.stdev}}.get(
+        chosen.sampler, {}
+    )
+    if chosen.sampler == "dynamics":
+        kept = {"temperature": chosen.temperature, "timestep": chosen.timestep, "spacing": chosen.spacing}
+    if chosen.hessians:
+        kept["hessians"] = [sha256_file(campaign.resolve(path)) for path in chosen.hessians]
+    return kept
 
 
 def data_parts(campaign: CampaignConfig, space: InputSpace, schema: Schema) -> dict[str, Any]:

@@ -18,7 +18,10 @@ _HOME = "home.json"
 
 def named_files(campaign: CampaignConfig) -> tuple[str, ...]:
     """Return the paths that the campaign file names, as it writes them."""
-    return (campaign.design.path,) if campaign.design is not None and campaign.design.path else ()
+    design, space = campaign.design, campaign.space
+    points = (design.path,) if design is not None and design.path else ()
+    hessians = design.hessians if design is not None else ()
+    return (*points, *hessians, *(space.files if space is not None else ()))
 
 
 def save_campaign(campaign: CampaignConfig, workdir: Path, files: Iterable[str] | None = None) -> Path:

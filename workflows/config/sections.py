@@ -59,14 +59,37 @@ def _levels(value: Any) -> Any:
     return value
 
 
+STRUCTURE_SAMPLERS = ("normal_modes", "rattle", "dynamics", "frames")
+"""Samplers that choose structures of atoms."""
+
+_OWNERS: dict[str, tuple[str, ...]] = {
+    "block": ("latin_hypercube",),
+    "levels": ("grid",),
+    "path": ("table",),
+    "temperature": ("normal_modes", "dynamics"),
+    "hessians": ("normal_modes",),
+    "stdev": ("rattle",),
+    "timestep": ("dynamics",),
+    "spacing": ("dynamics",),
+    "samples_per_run": STRUCTURE_SAMPLERS,
+}
+_NEEDED = ("levels", "path", "temperature", "stdev")
+_ENDING = ("grid", "table", "frames")
+
+
 class DesignSection(Section):
     """Which points are simulated."""
 
-    sampler: Literal["sobol", "latin_hypercube", "grid", "table"] = Field(
-        default="sobol", description="How points are chosen: 'sobol', 'latin_hypercube', 'grid' or 'table'."
+    sampler: Literal["sobol", "latin_hypercube", "grid", "table", "normal_modes", "rattle", "dynamics", "frames"] = (
+        Field(
+            default="sobol",
+            description="How points are chosen: 'sobol', 'latin_hypercube', 'grid' or 'table'; of structures: "
+            "'normal_modes', 'rattle', 'dynamics' or 'frames'.",
+        )
     )
     runs: Points | None = Field(
-        default=None, description="How many runs; a grid and a table take all their points when it is left out."
+        default=None,
+        description="How many runs; a grid, a table and frames take all their points when it is left out.",
     )
     block: Points | None = Field(
         default=None,
@@ -78,18 +101,39 @@ class DesignSection(Section):
     path: FileName | None = Field(
         default=None, description="CSV or HDF5 file with the points of a table; relative to the campaign file."
     )
+    temperature: float | None = Field(
+        default=None, gt=0, le=100_000, description="Temperature in K of normal modes or dynamics."
+    )
+    hessians: tuple[FileName, ...] = Field(
+        default=(),
+        description="NPZ files with species, coordinates (Å, the minimum) and hessian (Ha/bohr²), one a molecule; "
+        "GFN2-xTB gives those that are left out.",
+    )
+    stdev: float | None = Field(
+        default=None, gt=0, le=2, description="Standard deviation in Å of each coordinate's rattle."
+    )
+    timestep: float = Field(default=0.5, gt=0, le=10, description="Time step of dynamics in fs.")
+    spacing: Count = Field(default=20, description="Steps of dynamics from one structure to the next.")
+    samples_per_run: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=1, description="Structures that one run computes, one after the other."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> DesignSection:
-        owners = {"block": "latin_hypercube", "levels": "grid", "path": "table"}
-        for key, owner in owners.items():
-            if key in self.model_fields_set and self.sampler != owner:
-                raise ValueError(f"'{key}' belongs to the sampler '{owner}', and the sampler is '{self.sampler}'")
-            if key not in self.model_fields_set and self.sampler == owner and key != "block":
-                raise ValueError(f"the sampler '{owner}' needs '{key}'")
-        if self.runs is None and self.sampler not in ("grid", "table"):
+        for key, owners in _OWNERS.items():
+            if key in self.model_fields_set and self.sampler not in owners:
+                belongs = " or ".join(f"'{owner}'" for owner in owners)
+                raise ValueError(f"'{key}' belongs to the sampler {belongs}, and the sampler is '{self.sampler}'")
+            if key in _NEEDED and key not in self.model_fields_set and self.sampler in owners:
+                raise ValueError(f"the sampler '{self.sampler}' needs '{key}'")
+        if self.runs is None and self.sampler not in _ENDING:
             raise ValueError(f"'runs' is missing: say how many runs the sampler '{self.sampler}' is to choose")
         return self
+
+    @property
+    def of_structures(self) -> bool:
+        """Whether it chooses structures of atoms."""
+        return self.sampler in STRUCTURE_SAMPLERS
 
 
 class ResourcesSection(Section):

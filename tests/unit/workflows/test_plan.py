@@ -37,7 +37,7 @@ def test_a_plan_is_the_same_every_time_and_whole():
     assert len({request.run_id for request in plan.requests}) == 64
     assert sum(plan.counts.values()) == 64
     assert all(plan.space.contains(request.inputs) for request in plan.requests)
-    assert all(plan.splits.of(None, run.request.inputs) == run.split for run in plan.runs)
+    assert all((plan.splits.of(None, run.request.inputs),) == run.splits for run in plan.runs)
     assert {run.stratum for run in plan.runs} == {"design"}
     request = plan.requests[0]
     assert request.options == SIMULATOR.check_options({})

@@ -1,0 +1,1 @@
+"""What the adapters of first-principles codes for molecules have in common."""
