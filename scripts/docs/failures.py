@@ -32,6 +32,13 @@ _MODULES = {
     "sim_wrappers.external.rules.text": "`external`",
     "sim_wrappers.buckley_leverett.inputs": "`buckley_leverett`",
     "sim_wrappers.buckley_leverett.outputs": "`buckley_leverett`",
+    "sim_wrappers.compact_binary.inputs": "`compact_binary`",
+    "sim_wrappers.compact_binary.outputs": "`compact_binary`",
+    "sim_wrappers.einstein_toolkit.adapter": "`einstein_toolkit`",
+    "sim_wrappers.einstein_toolkit.horizons": "`einstein_toolkit`",
+    "sim_wrappers.einstein_toolkit.outputs": "`einstein_toolkit`",
+    "sim_wrappers.einstein_toolkit.parfile": "`einstein_toolkit`",
+    "sim_wrappers.einstein_toolkit.restarts": "`einstein_toolkit`",
 }
 _UNKNOWN = 7
 """An exit status that means nothing in particular."""

@@ -19,7 +19,10 @@ BOHR = 0.529177210544
 def _registry() -> pint.UnitRegistry[Any]:
     import pint
 
-    return pint.UnitRegistry()
+    registry: pint.UnitRegistry[Any] = pint.UnitRegistry()
+    # G·M☉ of IAU 2015 Resolution B3 over G of CODATA 2018; astronomers' masses have no other unit.
+    registry.define("solar_mass = 1.988409870698051e30 * kilogram = M_sun")
+    return registry
 
 
 @cache

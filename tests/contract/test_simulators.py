@@ -20,13 +20,13 @@ from surrogate.core.structure import Structure
 from surrogate.data.run_file import read_run_file
 from surrogate.design.space import InputSpace
 from surrogate.design.structures import StructureSet
-from tests.support import external
+from tests.support import cactus, external
 from tests.support.executions import request_for, run, schema_for
 
 NAMES = sorted(catalog.simulators())
 # Those that a campaign describes need to be told what they are.
-OPTIONS = {"external": external.decay()}
-SPACES = {"external": external.SPACE}
+OPTIONS = {"external": external.decay(), "einstein_toolkit": cactus.standin()}
+SPACES = {"external": external.SPACE, "einstein_toolkit": cactus.SPACE}
 WATER = Structure.of([8, 1, 1], [[0.0, 0.0, 0.119], [0.0, 0.763, -0.477], [0.0, -0.763, -0.477]], name="H2O")
 
 

@@ -9,6 +9,7 @@ import typer
 from surrogate import __version__
 from workflows.cli.campaign_commands import add_campaign_commands
 from workflows.cli.ingest_command import add_ingest_command
+from workflows.cli.inject_command import add_inject_command
 from workflows.cli.job_commands import add_job_commands
 from workflows.cli.new_command import add_new_command
 from workflows.cli.predict_command import add_predict_command
@@ -54,6 +55,7 @@ def application() -> typer.Typer:
     add_campaign_commands(app)
     add_job_commands(app)
     add_ingest_command(app)
+    add_inject_command(app)
     add_predict_command(app)
     add_promote_command(app)
     app.add_typer(registry_commands(), name="registry")

@@ -1,0 +1,1 @@
+"""Signals of gravitational-wave detectors: spectra, whitening, signal-to-noise ratios, injections, template banks."""
