@@ -118,7 +118,8 @@ def _diagnosed(found: Diagnosis, by: str) -> Told:
 
 
 def _of_adapters() -> Iterator[Told]:
-    yield from (_known(error, "`buckley_leverett`") for error in get("buckley_leverett").known_errors)
+    for name in ("buckley_leverett", "compact_binary", "einstein_toolkit"):
+        yield from (_known(error, f"`{name}`") for error in get(name).known_errors)
 
 
 def _of_sources() -> Iterator[Told]:
