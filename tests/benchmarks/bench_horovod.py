@@ -134,7 +134,7 @@ def main() -> None:
         "agreeing_fall": Figure(
             round(agreed["agreeing_fall"], 1),
             "1",
-            f"how many times train and tune loss both fall before 2 ranks and 1 first differ by more than {AGREEMENT:g}",
+            f"how many times train and tune loss fall before 2 ranks and 1 differ by more than {AGREEMENT:g}",
         ),
         "agreeing_looks": Figure(agreed["agreeing_looks"], "1", f"looks up to there, of {agreed['looks']}"),
         "loss_difference": Figure(agreed["difference"], "1", "largest relative difference of the losses at any look"),
