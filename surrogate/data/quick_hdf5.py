@@ -43,6 +43,18 @@ def group(parent: h5py.Group, name: str) -> h5py.Group:
     return h5py.Group(h5py.h5g.create(parent.id, name.encode(), gcpl=properties))
 
 
+def groups(parent: h5py.Group, path: str) -> h5py.Group:
+    """Return the group at a path, making what is missing on the way; the same as `parent.require_group(path)`.
+
+    Args:
+        parent: Where the path begins.
+        path: Plain names joined by slashes.
+    """
+    for name in path.split("/"):
+        parent = parent[name] if name in parent else group(parent, name)
+    return parent
+
+
 def new_file(buffer: io.BytesIO, userblock: int) -> h5py.File:
     """Begin a file in memory without times, in the format of HDF5 1.8 and later.
 

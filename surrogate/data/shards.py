@@ -27,6 +27,7 @@ from surrogate.core.files import atomic_path, sha256_file
 from surrogate.core.identity import sample_id
 from surrogate.core.schema import Ragged, Schema, Values
 from surrogate.data.columns import read_array, write_array, write_columns
+from surrogate.data.quick_hdf5 import group
 from surrogate.data.run_file import RunFile
 from surrogate.data.samples import content_hashes, point_hashes
 from surrogate.data.sealed import read_seal, sealed_bytes
@@ -145,7 +146,7 @@ def write_shard(folder: Path, schema: Schema, runs: Sequence[AdmittedRun]) -> Sh
         file.attrs["format_version"] = FORMAT_VERSION
         file.attrs["samples"] = len(position)
         write_columns(file, schema, columns)
-        samples = file.create_group("samples")
+        samples = group(file, "samples")
         write_array(samples, "run", position)
         for name, parts in (
             ("id", [run.ids for run in runs]),
@@ -154,7 +155,7 @@ def write_shard(folder: Path, schema: Schema, runs: Sequence[AdmittedRun]) -> Sh
             ("group", [run.file.groups for run in runs]),
         ):
             write_array(samples, name, np.asarray([entry for part in parts for entry in part], dtype=np.str_))
-        _write_runs(file.create_group("runs"), runs)
+        _write_runs(group(file, "runs"), runs)
 
     content = sealed_bytes(KIND, FORMAT_VERSION, fill)
     sha256 = hashlib.sha256(content).hexdigest()
@@ -185,12 +186,12 @@ def _joined(schema: Schema, parts: Sequence[Mapping[str, Values]]) -> dict[str, 
     return joined
 
 
-def _write_runs(group: h5py.Group, runs: Sequence[AdmittedRun]) -> None:
-    write_array(group, "id", np.asarray([run.run_id for run in runs], dtype=np.str_))
-    write_array(group, "stratum", np.asarray([run.stratum for run in runs], dtype=np.str_))
+def _write_runs(place: h5py.Group, runs: Sequence[AdmittedRun]) -> None:
+    write_array(place, "id", np.asarray([run.run_id for run in runs], dtype=np.str_))
+    write_array(place, "stratum", np.asarray([run.stratum for run in runs], dtype=np.str_))
     texts = [json.dumps(run.file.provenance, sort_keys=True, ensure_ascii=False).encode() for run in runs]
     flat = Ragged.from_list([np.frombuffer(text, dtype=np.uint8) for text in texts])
-    provenance = group.create_group("provenance")
+    provenance = group(place, "provenance")
     write_array(provenance, "data", flat.data, compression="gzip", shuffle=False)
     write_array(provenance, "offsets", flat.offsets)
 

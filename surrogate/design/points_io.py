@@ -144,7 +144,8 @@ def write_columns(path: Path, columns: Sequence[Column], values: Mapping[str, ND
     elif suffix in HDF5_SUFFIXES:
         import h5py
 
-        with atomic_path(path) as temporary, h5py.File(temporary, "w") as file:
+        # Of HDF5's forms only the earliest keeps no times, so that the same points are the same bytes.
+        with atomic_path(path) as temporary, h5py.File(temporary, "w", libver="earliest") as file:
             for column, array in zip(columns, arrays, strict=True):
                 text = array.dtype.kind in "UOS"
                 dtype = h5py.string_dtype() if text else array.dtype

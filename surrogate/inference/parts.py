@@ -12,6 +12,7 @@ from surrogate.core.errors import IntegrityError, SurrogateError
 from surrogate.core.files import atomic_path
 from surrogate.core.schema import Ragged, Schema, Values
 from surrogate.data.columns import read_array, write_array
+from surrogate.data.quick_hdf5 import group
 from surrogate.data.sealed import open_sealed, read_seal, sealed_bytes
 from surrogate.inference.outputs import PARTS
 from surrogate.models.protocols import Prediction
@@ -35,11 +36,11 @@ def write_part(path: Path, inputs: Mapping[str, Values], prediction: Prediction)
 
     def fill(file: h5py.File) -> None:
         file.attrs["rows"] = len(prediction.in_domain)
-        for group, columns in (("inputs", inputs), *((part, getattr(prediction, part)) for part in PARTS)):
-            place = file.create_group(group)
+        for kind, columns in (("inputs", inputs), *((part, getattr(prediction, part)) for part in PARTS)):
+            place = group(file, kind)
             for name, values in columns.items():
                 _write(place, name, values)
-        file.create_dataset("in_domain", data=prediction.in_domain)
+        write_array(file, "in_domain", prediction.in_domain)
 
     content = sealed_bytes(KIND, FORMAT_VERSION, fill)
     with atomic_path(path) as temporary:
@@ -74,19 +75,19 @@ def read_part(path: Path, schema: Schema) -> tuple[dict[str, Values], Prediction
         return inputs, Prediction(mean, std, lower, upper, flags)
 
 
-def _outputs(group: h5py.Group, schema: Schema) -> Iterator[tuple[str, Values]]:
+def _outputs(place: h5py.Group, schema: Schema) -> Iterator[tuple[str, Values]]:
     for column in schema.outputs:
-        if column.name in group:
-            yield column.name, _read(group[column.name])
+        if column.name in place:
+            yield column.name, _read(place[column.name])
 
 
-def _write(group: h5py.Group, name: str, values: Values) -> None:
+def _write(place: h5py.Group, name: str, values: Values) -> None:
     if isinstance(values, Ragged):
-        inner = group.create_group(name)
+        inner = group(place, name)
         write_array(inner, "data", values.data)
         write_array(inner, "offsets", values.offsets)
     else:
-        write_array(group, name, np.asarray(values))
+        write_array(place, name, np.asarray(values))
 
 
 def _read(node: h5py.Group | h5py.Dataset) -> Values:

@@ -16,6 +16,7 @@ from surrogate.core.errors import IntegrityError
 from surrogate.core.files import write_bytes
 from surrogate.core.schema import Ragged, SampleTable, Schema, Values
 from surrogate.data.columns import read_values, write_array
+from surrogate.data.quick_hdf5 import group, groups
 from surrogate.data.sealed import open_sealed, sealed_bytes
 from surrogate.models.protocols import Prediction
 from surrogate.validation.holdout import Consultations
@@ -48,7 +49,7 @@ def save_validation(path: Path, validation: Validation) -> None:
         record["strata"] = [_save_stratum(file, number, part) for number, part in enumerate(validation.strata)]
         record["baselines"] = [_save_baseline(file, number, part) for number, part in enumerate(validation.baselines)]
         text = json.dumps(_without_nan(record), ensure_ascii=False, allow_nan=False)
-        file.create_dataset("record", data=np.frombuffer(text.encode(), dtype=np.uint8))
+        write_array(file, "record", np.frombuffer(text.encode(), dtype=np.uint8))
 
     write_bytes(path, bytes(sealed_bytes(KIND, FORMAT, fill)))
 
@@ -77,15 +78,15 @@ def load_validation(path: Path) -> Validation:
 
 def _save_stratum(file: h5py.File, number: int, part: StratumResult) -> dict[str, Any]:
     """Write arrays of a stratum; return the rest."""
-    group = file.create_group(f"strata/{number}")
+    place = groups(file, f"strata/{number}")
     for name, values in part.truth.columns.items():
-        _write(group, f"truth/{name}", values)
+        _write(place, f"truth/{name}", values)
     for pick in _PARTS:
         for name, values in getattr(part.prediction, pick).items():
-            _write(group, f"{pick}/{name}", values)
-    write_array(group, "in_domain", part.prediction.in_domain)
+            _write(place, f"{pick}/{name}", values)
+    write_array(place, "in_domain", part.prediction.in_domain)
     for name, values in part.per_sample.items():
-        _write(group, f"per_sample/{name}", values)
+        _write(place, f"per_sample/{name}", values)
     return {
         "stratum": part.stratum,
         "in_domain": part.in_domain,
@@ -98,14 +99,14 @@ def _save_stratum(file: h5py.File, number: int, part: StratumResult) -> dict[str
 
 def _load_stratum(file: h5py.File, number: int, record: Mapping[str, Any], schema: Schema) -> StratumResult:
     """Read a stratum."""
-    group = file[f"strata/{number}"]
+    place = file[f"strata/{number}"]
 
     def columns(part: str) -> dict[str, Values]:
-        return {name: read_values(group[part][name]) for name in group[part]} if part in group else {}
+        return {name: read_values(place[part][name]) for name in place[part]} if part in place else {}
 
     truth = SampleTable(schema, tuple(record["ids"]), tuple(record["groups"]), columns("truth"))
     parts = {pick: columns(pick) for pick in _PARTS}
-    flags = np.asarray(group["in_domain"][()], dtype=np.bool_)
+    flags = np.asarray(place["in_domain"][()], dtype=np.bool_)
     return StratumResult(
         stratum=record["stratum"],
         metrics=tuple(_metric(entry) for entry in record["metrics"]),
@@ -138,13 +139,13 @@ def _load_baseline(file: h5py.File, number: int, record: Mapping[str, Any]) -> B
     return BaselineResult(record["name"], record["title"], record["how"], metrics, record["seconds"], values)
 
 
-def _write(group: h5py.Group, name: str, values: Values) -> None:
+def _write(place: h5py.Group, name: str, values: Values) -> None:
     """Write a column, compressed."""
     folder, _, leaf = name.rpartition("/")
-    parent = group.require_group(folder) if folder else group
+    parent = groups(place, folder) if folder else place
     options: dict[str, Any] = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
     if isinstance(values, Ragged):
-        node = parent.create_group(leaf)
+        node = group(parent, leaf)
         write_array(node, "data", values.data)
         write_array(node, "offsets", values.offsets)
     elif values.size and values.dtype.kind != "U":

@@ -22,6 +22,7 @@ from surrogate.data import manifest, shards
 from surrogate.data.admission import admit
 from surrogate.data.dataset import Dataset, DatasetWriter
 from surrogate.data.split import SPLITS, SplitConfig
+from tests.support.hdf5_headers import headers_with_times
 from tests.support.runs import AXIS, SCHEMA, fill, identity, point_of, run_columns, write_run
 
 SPLIT = SplitConfig("salt", tune=0.2, holdout=0.3)
@@ -96,6 +97,17 @@ def test_adding_again_changes_nothing(tmp_path: Path) -> None:
     assert not writer.add_run(identity(3), write_run(tmp_path, 3))
     assert writer.waiting == (identity(3),)
     assert writer.samples == 3
+
+
+def test_the_same_runs_give_the_same_shards_at_any_time(tmp_path: Path) -> None:
+    fill(tmp_path / "one", list(range(6)), tmp_path, 4)
+    fill(tmp_path / "two", list(range(6)), tmp_path, 4)
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / name / "shards").iterdir()} for name in ("one", "two")
+    )
+    assert one == two
+    # Times are whole seconds, which this test does not wait for.
+    assert [headers_with_times(content) for content in one.values()] == [0, 0]
 
 
 def test_later_runs_never_rewrite_old_shards(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from surrogate.core.errors import DataError, IntegrityError
 from surrogate.core.schema import Column, Ragged, Schema
 from surrogate.data.run_file import read_run_file, write_run_file
 from surrogate.data.sealed import SEAL_BYTES, Seal
+from tests.support.hdf5_headers import headers_with_times
 from tests.support.runs import SCHEMA, run_columns, write_run
 
 
@@ -24,6 +25,7 @@ def test_every_sort_of_column_comes_back(tmp_path: Path) -> None:
     path = write_run(tmp_path, 7, samples=3, groups=("g", "", "ö"))
     run = read_run_file(path)
     written = run_columns(7, 3)
+    assert headers_with_times(path.read_bytes()) == 0
     assert run.schema == SCHEMA
     assert run.samples == 3
     assert run.groups == ("g", "", "ö")

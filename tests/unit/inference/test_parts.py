@@ -10,6 +10,7 @@ from surrogate.core.schema import Column, Ragged, Schema
 from surrogate.inference.outputs import PARTS, open_output
 from surrogate.inference.parts import part_is_whole, read_part, write_part
 from surrogate.models.protocols import Prediction
+from tests.support.hdf5_headers import headers_with_times
 
 SCHEMA = Schema(
     (
@@ -28,6 +29,7 @@ def test_a_part_reads_back(tmp_path: Path):
     path = tmp_path / "p.h5"
     write_part(path, INPUTS, ANSWER)
     assert part_is_whole(path)
+    assert headers_with_times(path.read_bytes()) == 0
     inputs, answer = read_part(path, SCHEMA)
     assert inputs["kind"].tolist() == INPUTS["kind"].tolist()
     for part in PARTS:

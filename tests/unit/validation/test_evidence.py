@@ -15,6 +15,7 @@ from surrogate.validation.report import ReportData
 from surrogate.validation.report.page import render_report
 from surrogate.validation.validation import Validation
 from tests.support import toy_surrogate as toy
+from tests.support.hdf5_headers import headers_with_times
 from tests.support.toy_shapes import KINDS, validation_of
 
 GATE = Gate.of({"relative_l2_median": {"max": 0.05}}, ("pod_gp",))
@@ -32,6 +33,11 @@ def test_verdict_and_report_are_the_same_again(validation: Validation, tmp_path:
         assert np.array_equal(one.prediction.lower["height"], other.prediction.lower["height"])
     page = render_report(ReportData("waves", validation, validation.judge(GATE), {}, space=toy.SPACE))
     assert render_report(ReportData("waves", again, again.judge(GATE), {}, space=toy.SPACE)) == page
+
+
+def test_the_same_validation_is_the_same_file_at_any_time(validation: Validation, tmp_path: Path):
+    save_validation(tmp_path / "validation.h5", validation)
+    assert headers_with_times((tmp_path / "validation.h5").read_bytes()) == 0
 
 
 def test_numbers_that_are_not_finite_survive(validation: Validation, tmp_path: Path):
