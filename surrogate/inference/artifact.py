@@ -71,8 +71,8 @@ class Artifact:
 
     @property
     def onnx_difference(self) -> float | None:
-        """Largest absolute difference between ONNX and Keras outputs that training measured, or None."""
-        value = self.record.get("onnx_max_abs_difference")
+        """Difference between ONNX and Keras (see `surrogate.models.agreement`) that training found, or None."""
+        value = self.record.get("onnx_difference")
         return None if value is None else float(value)
 
     def members(self, kind: str) -> list[Path]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surrogate.core.schema import Ragged
@@ -14,11 +13,9 @@ from surrogate.inference.artifact import open_artifact
 from surrogate.inference.predictor import restore_transforms
 from surrogate.inference.questions import check_inputs
 from surrogate.inference.runtime import runtime
+from surrogate.models.agreement import largest_difference
 from surrogate.models.catalog import family as find_family
 from surrogate.models.protocols import Family, Forward, HasLayers, Rows
-
-TOLERANCE = 1e-5
-"""Largest difference, over the largest output or 1, whichever is larger, with which a version may be promoted."""
 
 
 def runtime_difference(
@@ -26,8 +23,7 @@ def runtime_difference(
 ) -> float:
     """Return the largest difference between ONNX and Keras over all members' network outputs.
 
-    Network outputs (normalised, float32) are compared, not physical ones, so that the number means the same for every
-    unit. A difference is divided by the largest absolute value of the same output, where that is above 1.
+    Network outputs are compared, not physical ones, as `surrogate.models.agreement` says.
 
     Args:
         artifact_dir: Folder of an artifact that carries both kinds of network.
@@ -53,10 +49,7 @@ def runtime_difference(
     def both(onnx: Forward, keras: Forward) -> Forward:
         def forward(rows: Rows) -> dict[str, NDArray[Any]]:
             answer, reference = onnx(rows), keras(rows)
-            for name, values in reference.items():
-                gap = np.abs(answer[name].astype(np.float64) - values)
-                largest = float(np.abs(values).max(initial=1.0))
-                worst.append(float(gap.max(initial=0.0)) / largest if np.isfinite(gap).all() else float("inf"))
+            worst.append(largest_difference(answer, reference)[0])
             return answer
 
         return forward

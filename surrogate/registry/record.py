@@ -121,7 +121,7 @@ def build_record(lineage: Lineage, files: Mapping[str, str], surrogate: Mapping[
         "environment": dict(sorted(lineage.environment.items())),
         "facts": dict(lineage.facts),
         "onnx": any(name.endswith(".onnx") for name in files),
-        "onnx_max_abs_difference": surrogate.get("onnx_max_abs_difference"),
+        "onnx_difference": surrogate.get("onnx_difference"),
         "files": dict(sorted(files.items())),
     }
 

@@ -16,7 +16,7 @@ from surrogate.core.errors import ConfigError, InputError
 from surrogate.core.files import fsync_directory, read_json, sha256_file, write_json
 from surrogate.inference.artifact import MANIFEST, read_manifest, verify_files
 from surrogate.inference.artifact import RECORD as SURROGATE
-from surrogate.inference.compare import TOLERANCE
+from surrogate.models.agreement import TOLERANCE
 from surrogate.registry.history import Entry, Event, History, promotions
 from surrogate.registry.reader import VERSIONS, RegistryReader
 from surrogate.registry.record import ARTIFACT, RECORD, RUNS, Lineage, build_record, read_record, runs_text, version_of
@@ -228,7 +228,7 @@ def _check_promotable(version: str, record: Mapping[str, Any], verdict: Verdict)
         return
     difference = verdict.onnx_difference
     if difference is None:
-        difference = record["onnx_max_abs_difference"]
+        difference = record.get("onnx_difference")
     if difference is None or not math.isfinite(difference) or difference > TOLERANCE:
         found = "was not measured" if difference is None else f"is {difference:.3g}"
         raise InputError(

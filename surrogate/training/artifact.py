@@ -126,7 +126,7 @@ def _write_record(
                 "samples": {"train": len(trained.ready.train), "tune": len(trained.ready.tune)},
                 "losses": [_losses(member) for member in trained.members],
             },
-            "onnx_max_abs_difference": difference,
+            "onnx_difference": difference,
             "dataset_hash": trained.ready.dataset_hash,
             "split": job.split,
             "stratum": job.stratum,

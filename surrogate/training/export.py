@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 
 from surrogate.core.errors import TrainingError
 from surrogate.core.files import atomic_path
+from surrogate.models.agreement import TOLERANCE, largest_difference
 from surrogate.models.protocols import Forward, Rows
 
 if TYPE_CHECKING:
     import keras
-
-TOLERANCE = 1e-5
-"""Largest difference between ONNX and Keras that is accepted, over the largest output or 1, whichever is larger."""
 
 _ROWS = 256
 
@@ -77,7 +75,9 @@ def write_onnx(model: keras.Model, path: Path, sample: Rows) -> None:
 
 
 def onnx_difference(path: Path, forward: Forward, sample: Rows) -> float:
-    """Return the largest absolute difference between an ONNX file and the network that it was made of.
+    """Return the largest difference between an ONNX file and the network that it was made of.
+
+    It is measured as `surrogate.models.agreement` says: over the largest output or 1, whichever is larger.
 
     Args:
         path: The `.onnx` file.
@@ -85,7 +85,7 @@ def onnx_difference(path: Path, forward: Forward, sample: Rows) -> float:
         sample: Rows to compare on; the first 256 together, and one alone.
 
     Raises:
-        TrainingError: If they differ by more than 1e-5 of the largest output, or the names of the outputs differ.
+        TrainingError: If they differ by more than 1e-5, or the names of the outputs differ.
     """
     # The library reports its use to its vendor over the network, unless this is set before it is loaded.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -102,14 +102,12 @@ def onnx_difference(path: Path, forward: Forward, sample: Rows) -> float:
         expected = forward(rows)
         if sorted(names) != sorted(expected):
             raise TrainingError(f"The ONNX export has the outputs {sorted(names)}, and the network {sorted(expected)}.")
-        for name, value in zip(names, session.run(names, rows), strict=True):
-            difference = float(np.max(np.abs(value - expected[name]), initial=0.0))
-            largest = float(np.max(np.abs(expected[name]), initial=1.0))
-            worst = max(worst, difference)
-            if not difference <= TOLERANCE * largest:
-                raise TrainingError(
-                    f"The ONNX export gives other numbers than Keras: they differ by {difference:.1e} in "
-                    f"'{name}', whose "
-                    f"largest value is {largest:.2g}. Train in float32 and without layers that ONNX approximates."
-                )
+        difference, name = largest_difference(dict(zip(names, session.run(names, rows), strict=True)), expected)
+        if not difference <= TOLERANCE:
+            raise TrainingError(
+                f"The ONNX export gives other numbers than Keras: in '{name}' they differ by {difference:.1e} of the "
+                f"largest value, and {TOLERANCE:g} is allowed. Train in float32 and without layers that ONNX "
+                "approximates."
+            )
+        worst = max(worst, difference)
     return worst

@@ -77,7 +77,7 @@ class Validation:
         curves: Nominal against observed coverage of each output.
         consultations: Looks at this holdout, this one included.
         runtime: What executed the networks.
-        onnx_difference: Largest difference between ONNX and Keras outputs; None if unknown.
+        onnx_difference: Difference between ONNX and Keras (see `surrogate.models.agreement`); None if unknown.
         onnx_how: Who measured that.
     """
 
@@ -157,7 +157,7 @@ class Validation:
             },
             "trained_on": self.trained_on,
             "runtime": self.runtime,
-            "onnx_max_abs_difference": self.onnx_difference,
+            "onnx_difference": self.onnx_difference,
             "onnx_how": self.onnx_how,
         }
 

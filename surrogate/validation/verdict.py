@@ -47,7 +47,7 @@ class Verdict:
     @property
     def onnx_difference(self) -> float | None:
         """Largest difference between ONNX and Keras that validation measured, or None."""
-        value = self.details.get("onnx_max_abs_difference")
+        value = self.details.get("onnx_difference")
         return None if value is None else float(value)
 
     def to_json(self) -> dict[str, Any]:

@@ -11,8 +11,9 @@ import pytest
 from surrogate.core.errors import DataError, IntegrityError
 from surrogate.core.files import read_json, write_json
 from surrogate.inference.artifact import open_artifact
-from surrogate.inference.compare import TOLERANCE, runtime_difference
+from surrogate.inference.compare import runtime_difference
 from surrogate.inference.predictor import Predictor, restore_transforms
+from surrogate.models.agreement import TOLERANCE
 from tests.support import toy_surrogate as toy
 
 pytestmark = [pytest.mark.train, pytest.mark.slow]

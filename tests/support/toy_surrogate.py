@@ -218,7 +218,7 @@ def write_artifact(
         "calibration": Calibration.fit(mean, std, tune.outputs).to_json(),
         "domain": domain.to_json(),
         "training": {"seconds": 0.5, "ranks": 1, "horovod": False, "losses": []},
-        "onnx_max_abs_difference": 2e-7,
+        "onnx_difference": 2e-7,
         "dataset_hash": dataset_hash,
         "code": {"surrogate": "0.1.0"},
     }

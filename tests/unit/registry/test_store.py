@@ -128,11 +128,11 @@ def test_onnx_that_differs_from_keras_is_not_promoted(
 
     artifact = Path(shutil.copytree(artifacts[0], tmp_path / "artifact"))
     record = read_json(artifact / "surrogate.json")
-    write_json(artifact / "surrogate.json", {**record, "onnx_max_abs_difference": trained})
+    write_json(artifact / "surrogate.json", {**record, "onnx_difference": trained})
     toy.write_manifest(artifact)
     version = registry.add(artifact, lineage_of())
     with pytest.raises(InputError, match=f"{sentence}, and at most 1e-05 is allowed"):
-        registry.promote(version, verdict_on(version, onnx_max_abs_difference=measured))
+        registry.promote(version, verdict_on(version, onnx_difference=measured))
     assert registry.current("waves") is None
 
 

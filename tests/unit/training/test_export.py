@@ -61,6 +61,20 @@ def test_an_export_that_differs_is_refused(tmp_path):
         onnx_difference(tmp_path / "m.onnx", keras_forward(network(seed=2)), ROWS)
 
 
+def test_the_difference_is_the_one_that_validation_measures(tmp_path):
+    model = network()
+    for variable in model.trainable_variables:
+        variable.assign(10.0 * variable)
+    write_onnx(model, tmp_path / "m.onnx", ROWS)
+    exact = keras_forward(model)
+    assert np.abs(exact(ROWS)["S"]).max() > 100.0
+
+    def off(rows):
+        return {name: values + 8e-6 * np.abs(values).max(initial=1.0) for name, values in exact(rows).items()}
+
+    assert onnx_difference(tmp_path / "m.onnx", off, ROWS) == pytest.approx(8e-6, rel=0.15)
+
+
 def test_an_operation_that_onnx_lacks_is_refused_with_the_way_out(tmp_path):
     keras = load_keras()
     given = keras.Input((3,), name="inputs")
