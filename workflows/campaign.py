@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from site_configs.load import load_site
-from site_configs.shape import shape_of
 from site_configs.site import Site
 from surrogate.core.errors import ConfigError, IntegrityError, Interrupted
 from surrogate.core.files import sha256_file
@@ -14,24 +13,21 @@ from surrogate.data.dataset import Dataset
 from surrogate.registry.store import Registry, resolve_registry
 from surrogate.validation.verdict import Verdict
 from workflows import kept_site
-from workflows.config import KEPT_FILES, CampaignConfig, load_campaign
-from workflows.described_program import check_program, complete_options, simulator_files
+from workflows.checked_plan import check_site, launch_line, plan_campaign, with_kept_files
+from workflows.config import CampaignConfig
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
-from workflows.existing_data import counted, ingested, is_ingested, plan_existing
+from workflows.existing_data import ingested
 from workflows.judge import REGISTER as REGISTER_STAGE
 from workflows.judge import STAGE as JUDGE_STAGE
 from workflows.judge import Judged, conclude, judge, judged_before, judging_key, register
-from workflows.learn import learn, training_resources
-from workflows.learning_checks import check_learning, find_family
+from workflows.learn import learn
 from workflows.manners import run_end_hook, share_with_group, umask_of
-from workflows.plan import Plan, find_simulator, make_plan
+from workflows.plan import Plan
 from workflows.progress import Progress
 from workflows.promotion import conclude_again, journal_promotion, promote
 from workflows.reporting import write_campaign_report
 from workflows.simulate import assemble, simulate
 from workflows.stopping import Stopping
-from workflows.training_run import train_command
-from workflows.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +49,6 @@ class CampaignResult:
     workdir: Path
     report: Path
     registry: Path
-
-
-def plan_campaign(campaign: CampaignConfig, workdir: Path | None = None) -> Plan:
-    """Work out a campaign's runs and check everything that can be checked before anything is started.
-
-    Args:
-        campaign: The campaign.
-        workdir: Its working directory; needed where the data exist already.
-
-    Raises:
-        InputError: If the campaign, its simulator, its inputs or its splits are wrong.
-        ConfigError: If the simulation code is not installed here, or nothing has been ingested yet.
-    """
-    if is_ingested(campaign):
-        plan = plan_existing(campaign, workdir)
-        check_learning(campaign, find_family(campaign), plan.schema)
-        return plan
-    simulator = find_simulator(campaign)
-    missing = simulator.found()
-    if missing is not None:
-        raise ConfigError(missing)
-    plan = make_plan(campaign, simulator, None if workdir is None else workdir / KEPT_FILES)
-    check_learning(campaign, find_family(campaign), plan.schema)
-    return plan
-
-
-def check_site(plan: Plan, site: Site) -> None:
-    """Refuse a site that can never execute the campaign.
-
-    Raises:
-        ResourceError: If a run or the training does not fit, or a program without MPI is asked for on many ranks.
-        ConfigError: If the site's launcher belongs to another MPI than the program.
-        SiteError: If the site's launcher is missing.
-    """
-    if plan.data is None:
-        shape_of(site, "simulate", [plan.campaign.resources.request()])
-    shape_of(site, "train", [training_resources(plan.campaign.train)])
-    site.find_launcher("train")
-    check_program(plan.simulator, plan.options, site)
-    if plan.runs:
-        _launch_line(plan, site, Workspace(Path()))
 
 
 def run_campaign(
@@ -127,7 +82,7 @@ def run_campaign(
     with umask_of(site):
         workspace = prepare(plan, workdir, named)
         share_with_group(site, workspace.root)
-        plan = _with_kept_files(plan, workspace)
+        plan = with_kept_files(plan, workspace)
         store = Registry(resolve_registry(registry, workspace.root))
         stopping = stopping or Stopping()
         try:
@@ -164,23 +119,6 @@ def resume_campaign(
         registry=registry,
         progress=progress,
     )
-
-
-def _with_kept_files(plan: Plan, workspace: Workspace) -> Plan:
-    """Return the plan with the working directory's own copies of what the simulator's options name.
-
-    Whoever edits a template while the campaign runs does not change the campaign.
-
-    Raises:
-        ConfigError: If a file was edited between being looked at and being copied.
-    """
-    if simulator_files(plan.campaign, plan.simulator) is None:
-        return plan
-    options = complete_options(load_campaign(workspace.campaign_file), plan.simulator)
-    seen, kept = plan.simulator.identity_options(plan.options), plan.simulator.identity_options(options)
-    if seen != kept or plan.simulator.version(options) != plan.version:
-        raise ConfigError("A file that the campaign names was changed while it was read. Start the campaign again.")
-    return plan.with_options(options)
 
 
 def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: Progress) -> CampaignResult:
@@ -229,7 +167,7 @@ def _stages(driver: Driver, plan: Plan, site: Site, store: Registry) -> Campaign
     trained = learn(driver, plan, site, dataset)
     with driver.stopping.at_once():
         version = register(
-            driver, plan, dataset, trained, registry=store, line=_launch_line(plan, site, driver.workspace)
+            driver, plan, dataset, trained, registry=store, line=launch_line(plan, site, driver.workspace)
         )
         done = _finished(driver, plan, dataset, version, store)
         if done is not None:
@@ -266,46 +204,3 @@ def _ending(driver: Driver, plan: Plan, dataset: Dataset, judged: Judged, store:
     if ending.promoted:
         journal_promotion(driver, judged.verdict.version, store)
     return CampaignResult(judged.verdict, *ending, driver.workspace.root, driver.workspace.report, store.root)
-
-
-def _launch_line(plan: Plan, site: Site, workspace: Workspace) -> str:
-    """Return how the first simulation is started; where the data exist already, how they were taken in."""
-    if plan.data is not None:
-        return "surrogate ingest"
-    launcher = site.find_launcher("simulate")
-    lines = plan.launch_lines(
-        lambda program, resources: launcher.line(program.argv, resources, mpi=program.mpi), workspace.runs
-    )
-    return " ".join(lines[0])
-
-
-def dry_run(campaign: CampaignConfig, site_name: str, workdir: Path) -> dict[str, object]:
-    """Return what a campaign would do; nothing is written and nothing is started.
-
-    Returns:
-        JSON-ready: the plan's summary, the launch lines, how many runs go on at once, an estimate.
-
-    Raises:
-        InputError: As `run_campaign`.
-    """
-    site = load_site(site_name, [campaign.file.parent] if campaign.file else [])
-    plan = plan_campaign(campaign, workdir)
-    check_site(plan, site)
-    slots = shape_of(site, "simulate", [campaign.resources.request()]).at_once
-    launcher = site.find_launcher("train")
-    argv, mpi = train_command(campaign.train, workdir / "training" / "JOB" / "job.json")
-    return {
-        **plan.to_json(),
-        **(counted(Workspace(workdir.resolve()), plan) if plan.data is not None else {}),
-        "site": site.name,
-        "workdir": str(workdir),
-        "at_once": slots,
-        "estimate": plan.estimate(slots).sentence if plan.data is None else "nothing is simulated",
-        "launch_lines": {
-            "simulate": _launch_line(plan, site, Workspace(workdir)),
-            "train": " ".join(launcher.line(argv, training_resources(campaign.train), mpi=mpi)),
-        },
-        "members": campaign.model.members,
-        "gate": campaign.gate.gate().to_json(),
-        "beats": list(campaign.gate.gate().beats),
-    }

@@ -15,7 +15,7 @@ from site_configs.slurm_config import lead_of
 from surrogate.core.errors import ConfigError
 from surrogate.core.files import write_text
 from workflows import jobs, kept_site
-from workflows.campaign import check_site, plan_campaign
+from workflows.checked_plan import check_site, plan_campaign
 from workflows.config import CampaignConfig
 from workflows.driver import driving, prepare
 from workflows.manners import share_with_group, umask_of

@@ -25,7 +25,7 @@ from surrogate.core.schema import Column, Ragged
 from surrogate.data.run_file import read_run_file
 from surrogate.design.points_io import parse_pairs
 from workflows.adoption import run_folder
-from workflows.campaign import check_site, plan_campaign
+from workflows.checked_plan import check_site, plan_campaign
 from workflows.config import CampaignConfig
 from workflows.plan import Plan
 

@@ -20,7 +20,7 @@ from surrogate.core.outcome import Failure, FailureKind, Outcome, Success
 from surrogate.data.run_file import read_run_file
 from tests.support.executions import QUICK, folder_of
 from tests.support.fortran import fortran_mpi
-from workflows.campaign import check_site
+from workflows.checked_plan import check_site
 from workflows.config import load_campaign
 from workflows.new import new_campaign
 from workflows.plan import Plan, find_simulator, make_plan

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from site_configs.load import load_site
-from workflows.campaign import check_site, plan_campaign
+from workflows.checked_plan import check_site, plan_campaign
 from workflows.cli.endings import ending
 from workflows.config import load_campaign
 from workflows.driver import driving, prepare, reopen

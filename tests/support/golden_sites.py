@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from site_configs.load import available_sites, read_site
-from workflows.campaign import plan_campaign
+from workflows.checked_plan import plan_campaign
 from workflows.config import load_campaign
 from workflows.plan import Plan
 from workflows.site_render import render_site

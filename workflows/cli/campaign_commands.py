@@ -55,6 +55,7 @@ def _run(
     from site_configs.load import load_site
     from workflows import campaign as loop
     from workflows.config import load_campaign
+    from workflows.dry_run import dry_run as look_ahead
     from workflows.manners import default_workdir
 
     described = load_campaign(campaign)
@@ -63,7 +64,7 @@ def _run(
     if workdir is None and described.file and folder.resolve() == described.file.parent.resolve():
         folder /= described.name  # named like the folder that it lies in, and started from above
     if dry_run:
-        _show_plan(loop.dry_run(described, site, folder), as_json)
+        _show_plan(look_ahead(described, site, folder), as_json)
         return
     with console.progress(quiet=False) as progress:
         result = loop.run_campaign(described, site, folder, registry=registry, progress=progress)

@@ -100,7 +100,7 @@ def _render(
     """Print the batch scripts and launch lines that a campaign would have there; nothing is submitted."""
     del account
     from site_configs.load import load_site
-    from workflows.campaign import plan_campaign
+    from workflows.checked_plan import plan_campaign
     from workflows.config import load_campaign
     from workflows.site_render import render_site
 

@@ -17,7 +17,7 @@ from surrogate.data.dataset import Dataset
 from surrogate.data.writer import DatasetWriter
 from tests.support.campaigns import command, json_of, surrogate
 from tests.support.slurm_sites import wait_until
-from workflows.campaign import plan_campaign
+from workflows.checked_plan import plan_campaign
 from workflows.config import load_campaign
 from workflows.driver import driving, prepare
 from workflows.ensemble import run_ensemble

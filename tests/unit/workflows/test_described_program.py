@@ -11,7 +11,7 @@ from sim_wrappers.external import linkage
 from site_configs.launch import Launcher
 from site_configs.site import Site
 from surrogate.core.errors import ConfigError, IntegrityError, ResourceError
-from workflows import campaign as loop
+from workflows import checked_plan
 from workflows.config import load_campaign
 from workflows.driver import facts, prepare
 from workflows.kept_site import keep_site, known_site, site_name
@@ -94,7 +94,7 @@ def test_a_placeholder_of_an_input_is_found_in_the_template_that_lacks_it(home):
 def test_a_working_directory_needs_nothing_from_outside(home, tmp_path):
     plan = plan_of(home / "c.toml")
     workspace = prepare(plan, tmp_path / "work", "laptop")
-    kept = loop._with_kept_files(plan, workspace)
+    kept = checked_plan.with_kept_files(plan, workspace)
     assert kept.options["template"][0]["source"].startswith(str(workspace.root))
     assert [run.request.run_id for run in kept.runs] == [run.request.run_id for run in plan.runs]
     shutil.rmtree(home)
@@ -115,7 +115,7 @@ def test_an_edited_template_is_another_campaign_and_does_not_touch_the_one_that_
     with pytest.raises(ConfigError, match=r"'simulator\.options\.template\.case\.txt'"):
         prepare(plan_of(home / "c.toml"), tmp_path / "work", "laptop")
     with pytest.raises(ConfigError, match="was changed while it was read"):
-        loop._with_kept_files(plan_of(home / "c.toml"), workspace)
+        checked_plan.with_kept_files(plan_of(home / "c.toml"), workspace)
 
 
 def test_folders_are_kept_and_programs_are_found_where_the_campaign_was_begun(home, tmp_path):
@@ -142,7 +142,7 @@ def test_folders_are_kept_and_programs_are_found_where_the_campaign_was_begun(ho
 def test_a_program_without_mpi_is_refused_on_two_ranks_before_anything_runs(home):
     edit(home / "c.toml", "design.runs", "resources.ranks = 2\ndesign.runs")
     with pytest.raises(ResourceError, match="does not speak MPI, and 2 ranks were asked for"):
-        loop.check_site(plan_of(home / "c.toml"), Site(name="here", cores=4, memory_mib=4000))
+        checked_plan.check_site(plan_of(home / "c.toml"), Site(name="here", cores=4, memory_mib=4000))
 
 
 def test_a_program_of_another_mpi_is_refused_before_anything_runs(home, monkeypatch):
@@ -154,7 +154,7 @@ def test_a_program_of_another_mpi_is_refused_before_anything_runs(home, monkeypa
     launcher = Launcher("mpich", "/venv/bin/mpiexec")
     monkeypatch.setattr(Site, "find_launcher", lambda self, role=None: launcher)
     with pytest.raises(ConfigError, match=r"solve is linked with Open MPI.*roles.simulate.launcher"):
-        loop.check_site(plan_of(home / "c.toml"), Site(name="here", cores=4, memory_mib=4000))
+        checked_plan.check_site(plan_of(home / "c.toml"), Site(name="here", cores=4, memory_mib=4000))
 
 
 def test_a_site_beside_the_campaign_is_used_again_by_a_resume(home, tmp_path):

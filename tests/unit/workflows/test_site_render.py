@@ -14,7 +14,7 @@ from site_configs.load import load_site
 from site_configs.parsl_config import manager_command, parsl_config
 from site_configs.shape import shape_of
 from surrogate.core.errors import ConfigError, ResourceError
-from workflows.campaign import plan_campaign
+from workflows.checked_plan import plan_campaign
 from workflows.config import load_campaign
 from workflows.jobs import block_prefix, comment_of
 from workflows.session import SESSION_VARIABLE, scratch_prefix

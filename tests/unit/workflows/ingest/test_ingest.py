@@ -14,8 +14,8 @@ from surrogate.core.errors import ConfigError, DataError, Interrupted, StorageEr
 from surrogate.data.dataset import Dataset
 from surrogate.data.quarantine import Quarantine
 from tests.support.old_files import CAMPAIGN, MAPPING, X, points, write_case, write_cases, write_texts
-from workflows.campaign import dry_run as dry_run_campaign
-from workflows.campaign import plan_campaign
+from workflows.checked_plan import plan_campaign
+from workflows.dry_run import dry_run as dry_run_campaign
 from workflows.ingest.ingest import dry_run, ingest
 from workflows.ingest.layout import load_layout
 from workflows.progress import Silent
