@@ -19,13 +19,13 @@ from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
 from workflows.existing_data import ingested
 from workflows.judge import REGISTER as REGISTER_STAGE
 from workflows.judge import STAGE as JUDGE_STAGE
-from workflows.judge import Judged, conclude, judge, judged_before, judging_key, register
+from workflows.judge import Judged, conclude, judge, judging_key, register
 from workflows.learn import learn
 from workflows.manners import run_end_hook, share_with_group, umask_of
 from workflows.plan import Plan
 from workflows.progress import Progress
-from workflows.promotion import conclude_again, journal_promotion, promote
-from workflows.reporting import write_campaign_report
+from workflows.promotion import conclude_again, journal_promotion, promote, standing
+from workflows.reporting import renew_report, write_campaign_report
 from workflows.simulate import assemble, simulate
 from workflows.stopping import Stopping
 
@@ -154,8 +154,7 @@ def report_campaign(workdir: Path, *, registry: Path | None = None, progress: Pr
     plan = plan_campaign(campaign, workspace.root)
     store = Registry(resolve_registry(registry, workspace.root))
     with driving(campaign, workspace, progress, Stopping()) as driver:
-        dataset = Dataset.open(workspace.dataset)
-        write_campaign_report(driver, plan, dataset, judged_before(driver), store)
+        renew_report(driver, plan, store)
     return workspace.report
 
 
@@ -190,7 +189,10 @@ def _finished(driver: Driver, plan: Plan, dataset: Dataset, version: str, store:
         return None
     if verdict.version != version:
         return None
+    before = standing(plan, verdict, store)
     ending = conclude_again(driver, plan, verdict, store)
+    if ending != before:
+        renew_report(driver, plan, store)
     driver.progress.say("Everything was done before; nothing had to be repeated.")
     return CampaignResult(verdict, *ending, workspace.root, workspace.report, store.root)
 

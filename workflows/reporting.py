@@ -15,7 +15,7 @@ from surrogate.registry.store import Registry
 from surrogate.validation.report import ReportData, StageCost, write_report
 from workflows.driver import Driver
 from workflows.judge import STAGE as VALIDATE
-from workflows.judge import Judged
+from workflows.judge import Judged, judged_before
 from workflows.learn import STAGE as TRAIN
 from workflows.learning_checks import find_family
 from workflows.plan import Plan
@@ -73,6 +73,22 @@ def write_campaign_report(driver: Driver, plan: Plan, dataset: Dataset, judged: 
     write_report(workspace.report, data)
 
 
+def renew_report(driver: Driver, plan: Plan, registry: Registry) -> None:
+    """Write the report of the last judging again, from its files; the holdout is not consulted.
+
+    Args:
+        driver: Holds the campaign.
+        plan: The campaign and its design.
+        registry: Where the version lives.
+
+    Raises:
+        IntegrityError: If a file is damaged or missing.
+        MissingExtraError: If the packages for pictures are not installed.
+    """
+    dataset = Dataset.open(driver.workspace.dataset)
+    write_campaign_report(driver, plan, dataset, judged_before(driver), registry)
+
+
 def _outcome(version: str, current: str | None, awaiting: bool) -> str:
     if version == current:
         return f"Version {version} is the current one in the registry."
@@ -123,6 +139,7 @@ def _costs(driver: Driver, plan: Plan) -> tuple[StageCost, ...]:
         detail = f"{plan.campaign.model.members} members on {train.ranks} rank{'s' if train.ranks > 1 else ''}"
         found.append(StageCost(TRAIN, seconds, stage.ended_at - stage.started_at, detail))
     if VALIDATE in stages:
-        wall = datetime.now(UTC).timestamp() - stages[VALIDATE].started_at
+        begun, ended = stages[VALIDATE].started_at, stages[VALIDATE].ended_at
+        wall = (ended or datetime.now(UTC).timestamp()) - begun
         found.append(StageCost(VALIDATE, wall, wall, "holdout, baselines, latency; on the driver's node"))
     return tuple(found)

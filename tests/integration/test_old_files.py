@@ -40,12 +40,16 @@ def test_300_old_files_are_ingested_trained_and_promoted(tmp_path):
     assert (result["passed"], result["promoted"], result["awaiting_approval"]) == (True, False, True)
     assert result["dataset_hash"] == taken["dataset_hash"]
     assert "speed_up" not in result["verdict"], "nothing was simulated, so that nothing can be compared"
+    assert "waits for a person" in (tmp_path / "w" / "report.html").read_text()
     none = surrogate("predict", tmp_path / "w", "nu=0.5", "amp=2")
     assert none.returncode == 2
     assert "has been promoted" in none.stderr
 
     word = surrogate("promote", tmp_path / "w", "--approve", "Ada", "--note", "fine")
     assert word.returncode == 0, word.stderr
+    report = (tmp_path / "w" / "report.html").read_text()
+    assert f"Version {result['version']} is the current one in the registry." in report
+    assert "waits for a person" not in report
     nu, amp = points(300)[0]
     answer = json_of(surrogate("predict", tmp_path / "w", f"nu={nu}", f"amp={amp}", "--json"))
     assert len(answer["mean"]["u"][0]) == 9

@@ -31,7 +31,7 @@ def _promote(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = False,
 ) -> None:
     """Make a version current that has passed its gate, on a person's word where the campaign demands one."""
-    from workflows.promotion import approve as give_word
+    from workflows.approval import approve as give_word
 
     with console.progress() as progress:
         done = give_word(workdir, version, approved_by=approve, note=note, registry=registry, progress=progress)
@@ -41,4 +41,3 @@ def _promote(
     word = f", approved by {done.approved_by}" if done.approved_by else ""
     state = "is current now" if done.moved else "was current already; the word is in its history"
     console.put(f"Version {done.version} of '{done.campaign}' {state}{word}, in {done.registry}")
-    console.put(f"The report says so after: surrogate report {workdir}")

@@ -9,6 +9,8 @@ from surrogate.registry.store import Registry
 from tests.support import toy_surrogate as toy
 from tests.support.old_files import CAMPAIGN, write_case, write_texts
 from tests.support.toy_registry import lineage_of, verdict_on
+from workflows import approval
+from workflows.approval import approve
 from workflows.cli import main
 from workflows.config import load_campaign
 from workflows.driver import driving, reopen
@@ -16,7 +18,7 @@ from workflows.existing_data import plan_existing
 from workflows.ingest.ingest import ingest
 from workflows.journal import read_state
 from workflows.progress import Silent
-from workflows.promotion import approve, conclude_again, promote, standing
+from workflows.promotion import conclude_again, promote, standing
 from workflows.stopping import Stopping
 
 APPROVED = CAMPAIGN + "[approval]\nrequired = true\n"
@@ -72,6 +74,27 @@ def test_a_passing_verdict_waits_for_a_word(place, capsys):
     assert standing(plan, verdict, registry) == (True, False)
     assert main(["lineage", str(workdir)]) == 0
     assert "Ada" in capsys.readouterr().out
+
+
+def test_the_report_is_written_again(place, monkeypatch):
+    workdir, _, _, version = place
+    judged(place)
+    (workdir / "report.html").write_text("waits")
+    current = []
+    monkeypatch.setattr(approval, "renew_report", lambda driver, plan, store: current.append(store.current("old")))
+    approve(workdir, approved_by="Ada", note="ok", progress=Silent())
+    assert current == [version]
+
+
+def test_a_report_that_cannot_be_written_again_undoes_nothing(place, capsys):
+    workdir, _, registry, version = place
+    judged(place)
+    (workdir / "report.html").write_text("waits")  # and the evidence that it was made of is gone
+    assert main(["promote", str(workdir), "--approve", "Ada", "--note", "ok"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "The report does not say so yet" in told
+    assert f"surrogate report {workdir}" in told
+    assert registry.current("old") == version
 
 
 def test_judging_again_moves_nothing_that_was_approved(place):
