@@ -14,10 +14,11 @@ from typing import Any
 from surrogate import __version__
 from surrogate.core.checked import read_checked, write_checked
 from surrogate.core.errors import ConfigError, IntegrityError
-from surrogate.core.files import sha256_file
+from surrogate.core.files import is_partial, remove_partial, sha256_file
 from surrogate.core.lock import Lease
 from surrogate.core.storage import storage_error
 from workflows.config import KEPT_FILES, CampaignConfig, check_same_campaign, load_campaign, save_campaign
+from workflows.config.keep import remove_half_kept
 from workflows.described_program import simulator_files
 from workflows.journal import Journal, RunStatus
 from workflows.kept_site import keep_site
@@ -180,6 +181,10 @@ def _kept_facts(workspace: Workspace, plan: Plan, root: Path) -> dict[str, Any]:
     """
     if not workspace.root.exists() or (workspace.root.is_dir() and not any(workspace.root.iterdir())):
         return {}
+    if workspace.root.is_dir() and _is_half_made(workspace, plan):
+        remove_partial(workspace.root)
+        remove_half_kept(workspace.root / KEPT_FILES)
+        return {}
     if not workspace.root.is_dir() or not (workspace.facts_file.is_file() or workspace.campaign_file.is_file()):
         raise ConfigError(f"{root} exists and is not the working directory of a campaign. Name another --workdir.")
     try:
@@ -194,6 +199,17 @@ def _kept_facts(workspace: Workspace, plan: Plan, root: Path) -> dict[str, Any]:
         return {}
     check_same_campaign(record["identity"], plan.parts, root, plan.campaign.where)
     return {name: record[name] for name in ("uid",) if name in record}
+
+
+def _is_half_made(workspace: Workspace, plan: Plan) -> bool:
+    """Return whether a folder holds nothing but what `prepare` writes for this campaign before the facts, its last."""
+    ours = {workspace.campaign_file.name, KEPT_FILES}
+    if any(path.name not in ours and not is_partial(path.name) for path in workspace.root.iterdir()):
+        return False
+    text = plan.campaign.text
+    return text is not None and (
+        not workspace.campaign_file.exists() or workspace.campaign_file.read_bytes() == text.encode()
+    )
 
 
 def facts(workspace: Workspace) -> dict[str, Any]:

@@ -95,9 +95,9 @@ class Workspace:
         """
         space = cls(root.resolve())
         if not space.campaign_file.is_file() or not space.facts_file.is_file():
+            missing = space.facts_file if space.campaign_file.is_file() else space.campaign_file
             raise ConfigError(
-                f"{root} is not the working directory of a campaign: it has no "
-                f"{'campaign.toml' if not space.campaign_file.is_file() else 'workspace.json'}. "
-                "Give the folder that `surrogate run … --workdir` named."
+                f"{root} is not the working directory of a campaign: it has no {missing.name}. Give the folder that "
+                "`surrogate run … --workdir` named; where that was ended while it made the folder, run it again."
             )
         return space

@@ -6,12 +6,15 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from surrogate.core.errors import IntegrityError
+
+_PARTIAL = re.compile(r"\..*-[0-9a-f]{12}\.part(\..*)?", re.DOTALL)
 
 
 def fsync_directory(folder: Path) -> None:
@@ -90,6 +93,11 @@ def sha256_file(path: Path) -> str:
     """Return the SHA-256 (hex, 64 characters) of a file's bytes."""
     with path.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def is_partial(name: str) -> bool:
+    """Return whether a file bears the name under which `atomic_path` writes."""
+    return _PARTIAL.fullmatch(name) is not None
 
 
 def remove_partial(folder: Path) -> int:

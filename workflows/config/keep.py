@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from surrogate.core.errors import ConfigError, IntegrityError
-from surrogate.core.files import atomic_path, read_json, write_json, write_text
+from surrogate.core.files import atomic_path, read_json, remove_partial, write_json, write_text
 from workflows.config.campaign import CampaignConfig, kept_name
 
 CAMPAIGN_FILE = "campaign.toml"
 KEPT_FILES = "campaign-files"
 _HOME = "home.json"
+_SCRATCH = ".folder-"
 
 
 def named_files(campaign: CampaignConfig) -> tuple[str, ...]:
@@ -81,11 +82,22 @@ def _keep(source: Path, target: Path) -> None:
         target.chmod(source.stat().st_mode | 0o200)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".folder-", dir=target.parent) as scratch:
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=target.parent) as scratch:
         shutil.copytree(source, Path(scratch) / "new")
         if target.exists():
             target.rename(Path(scratch) / "old")
         (Path(scratch) / "new").rename(target)
+
+
+def remove_half_kept(kept: Path) -> None:
+    """Remove what a `save_campaign` that was killed has left half copied.
+
+    Args:
+        kept: The folder of kept files; it may be absent.
+    """
+    remove_partial(kept)
+    for scratch in kept.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def kept_home(kept: Path) -> Path | None:
