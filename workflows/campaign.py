@@ -16,7 +16,7 @@ from workflows import kept_site
 from workflows.checked_plan import check_site, launch_line, plan_campaign, with_kept_files
 from workflows.config import CampaignConfig
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
-from workflows.existing_data import ingested
+from workflows.existing_data import ingested, is_ingested
 from workflows.judge import REGISTER as REGISTER_STAGE
 from workflows.judge import STAGE as JUDGE_STAGE
 from workflows.judge import Judged, conclude, judge, judging_key, register
@@ -59,6 +59,7 @@ def run_campaign(
     registry: Path | None = None,
     progress: Progress,
     stopping: Stopping | None = None,
+    retry_failed: bool = False,
 ) -> CampaignResult:
     """Bring a campaign to its verdict, from wherever an earlier call left it.
 
@@ -69,6 +70,7 @@ def run_campaign(
         registry: The registry, or None for the default.
         progress: What a person is told.
         stopping: Whether somebody asked to stop; signals are handled while the campaign runs.
+        retry_failed: Whether runs that failed for good begin anew.
 
     Raises:
         InputError: If something that was asked cannot be done; nothing was started then.
@@ -87,7 +89,7 @@ def run_campaign(
         stopping = stopping or Stopping()
         try:
             with stopping.listening(), driving(campaign, workspace, progress, stopping) as driver:
-                result = _stages(driver, plan, site, store)
+                result = _stages(driver, plan, site, store, retry_failed=retry_failed)
         except Interrupted as error:
             raise Interrupted(f"{error} Go on with: surrogate resume {workdir}") from error
         run_end_hook(site, workspace.root, passed=result.verdict.passed, progress=progress)
@@ -95,7 +97,12 @@ def run_campaign(
 
 
 def resume_campaign(
-    workdir: Path, site_name: str | None, *, registry: Path | None = None, progress: Progress
+    workdir: Path,
+    site_name: str | None,
+    *,
+    registry: Path | None = None,
+    progress: Progress,
+    retry_failed: bool = False,
 ) -> CampaignResult:
     """Go on with the campaign of a working directory.
 
@@ -104,11 +111,19 @@ def resume_campaign(
         site_name: Name or file of the site; the one of the last time when None.
         registry: The registry, or None for the default.
         progress: What a person is told.
+        retry_failed: Whether runs that failed for good begin anew, with whole budgets. What was not physical never
+            does: its cause lies in what was asked.
 
     Raises:
+        ConfigError: If failed runs are to be tried again in a campaign that has no simulator.
         As `run_campaign`.
     """
     campaign, workspace = reopen(workdir)
+    if retry_failed and is_ingested(campaign):
+        raise ConfigError(
+            f"The campaign in {workdir} has no simulator, so that no run can be tried again. Ingest corrected files "
+            "with `surrogate ingest` instead."
+        )
     known = facts(workspace)
     if known.get("campaign_sha256") not in (None, sha256_file(workspace.campaign_file)):
         progress.say(f"{workspace.campaign_file} was changed since it was last run; what it says now holds.")
@@ -118,6 +133,7 @@ def resume_campaign(
         workspace.root,
         registry=registry,
         progress=progress,
+        retry_failed=retry_failed,
     )
 
 
@@ -158,9 +174,11 @@ def report_campaign(workdir: Path, *, registry: Path | None = None, progress: Pr
     return workspace.report
 
 
-def _stages(driver: Driver, plan: Plan, site: Site, store: Registry) -> CampaignResult:
+def _stages(driver: Driver, plan: Plan, site: Site, store: Registry, *, retry_failed: bool) -> CampaignResult:
     """Do what is left to do."""
-    dataset = simulate(driver, plan, site) if plan.data is None else ingested(driver, plan)
+    dataset = (
+        ingested(driver, plan) if plan.data is not None else simulate(driver, plan, site, retry_failed=retry_failed)
+    )
     with driver.stopping.at_once():
         assemble(driver, plan, dataset)
     trained = learn(driver, plan, site, dataset)

@@ -8,6 +8,7 @@ Events are mappings with the key `event`. These are known; any other is kept as 
     run.finished      Success.to_json()
     run.failed        Failure.to_json()
     run.requeued      run_id, reason, shard (back to planned: its folder or that shard was lost)
+    runs.retried      runs: [run_id] (failed ones that begin anew: their budgets are whole again, attempts count on)
     run.quarantined   run_id, reason (admitted earlier, and found wrong since)
     shards.written    runs: [run_id], shard, sha256
     stage.started, stage.finished, stage.failed      stage, key, record
@@ -28,6 +29,7 @@ from workflows.journal_records import BUDGETS, FailureNote, LastFailure, Run, Ru
 from workflows.journal_state import JournalState
 
 LAUNCH_LINES = 64
+_NAMING_RUNS = ("shards.written", "runs.retried")
 Event = Mapping[str, Any]
 
 
@@ -52,7 +54,7 @@ def check(state: JournalState, event: Event) -> None:
                 _refuse(f"A planned run needs 'run_id' and 'inputs', and {entry!r} was found.")
     elif kind == "run.failed":
         FailureKind(event["kind"])
-    named = event["runs"] if kind == "shards.written" else [event["run_id"]] if kind.startswith("run.") else []
+    named = event["runs"] if kind in _NAMING_RUNS else [event["run_id"]] if kind.startswith("run.") else []
     for run_id in named:
         if run_id not in state.runs:
             _refuse(f"A journal event '{kind}' names the run {run_id}, which was never planned.")
@@ -160,6 +162,14 @@ def _requeued(state: JournalState, event: Event, _: float) -> None:
         state.shards[event["shard"]] = shard._replace(runs=shard.runs - 1)
 
 
+def _retried(state: JournalState, event: Event, _: float) -> None:
+    for run_id in event["runs"]:
+        run = state.runs[run_id]
+        if run.status is RunStatus.FAILED:
+            state.move(run, RunStatus.PLANNED)
+            run.charged, run.remedies, run.failure = state.share((0, 0, 0)), (), None
+
+
 def _quarantined(state: JournalState, event: Event, _: float) -> None:
     run = state.runs[event["run_id"]]
     state.move(run, RunStatus.QUARANTINED)
@@ -207,7 +217,8 @@ def _repaired(state: JournalState, event: Event, _: float) -> None:
 
 _REDUCERS: dict[str, Callable[[JournalState, Event, float], None]] = {
     "campaign.opened": _opened, "runs.planned": _planned, "run.started": _started, "run.finished": _finished,
-    "run.failed": _failed, "run.requeued": _requeued, "run.quarantined": _quarantined, "shards.written": _packed,
+    "run.failed": _failed, "run.requeued": _requeued, "runs.retried": _retried, "run.quarantined": _quarantined,
+    "shards.written": _packed,
     "stage.started": _stage, "stage.finished": _stage, "stage.failed": _stage, "request.taken": _request_taken,
     "request.done": _request_done, "request.refused": _request_refused, "journal.repaired": _repaired,
 }  # fmt: skip
@@ -226,6 +237,7 @@ _KEYS: dict[str, dict[str, Any]] = {
         "remedy_text": str, "log": str, "details": Mapping,
     },
     "run.requeued": {"run_id": str},
+    "runs.retried": {"runs": (list, tuple)},
     "run.quarantined": {"run_id": str, "reason": str},
     "shards.written": {"runs": (list, tuple), "shard": str, "sha256": str},
     "stage.started": _STAGE, "stage.finished": _STAGE, "stage.failed": _STAGE,

@@ -42,13 +42,14 @@ class Simulated:
     quarantined: tuple[Refused, ...]
 
 
-def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
+def simulate(driver: Driver, plan: Plan, site: Site, *, retry_failed: bool = False) -> Dataset:
     """Bring every run of the plan to its end and open the dataset that holds what they gave.
 
     Args:
         driver: Holds the campaign.
         plan: The campaign and its design.
         site: Where to simulate.
+        retry_failed: Whether runs that failed for good begin anew; what was not physical never does.
 
     Raises:
         ConfigError: If the plan does not continue what was planned in this working directory.
@@ -65,8 +66,10 @@ def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
     plan_runs(driver, [run.record() for run in plan.runs if run.request.run_id not in known])
     writer, lost = open_dataset(driver, plan)
     key = plan.identity + f":{len(plan.runs)}"
-    if lost or driver.done(STAGE, key) is None:
+    again = _failed(driver, plan) if retry_failed else []
+    if lost or again or driver.done(STAGE, key) is None:
         driver.begin(STAGE, key)
+        _begin_anew(driver, again)
         driver.progress.stage("simulate", len(plan.runs))
         result = run_ensemble(
             plan.requests,
@@ -88,7 +91,35 @@ def simulate(driver: Driver, plan: Plan, site: Site) -> Dataset:
         driver.finish(STAGE, key, {"executed": result.counts.executed, "node_seconds": result.node_seconds})
     dataset = Dataset.open(workspace.dataset, verify="hash")
     _check_share(driver, plan)
+    _tell_of_failures(driver, plan)
     return dataset
+
+
+def _failed(driver: Driver, plan: Plan) -> list[str]:
+    """Return the runs of the plan that failed and that were asked to begin anew, and say so when there are none."""
+    known = driver.journal.state.runs
+    failed = [one.run_id for one in plan.requests if known[one.run_id].status is RunStatus.FAILED]
+    if not failed:
+        driver.progress.say("No run has failed for good, so that there is none to try again.")
+    return failed
+
+
+def _begin_anew(driver: Driver, failed: list[str]) -> None:
+    """Journal durably, together with the begin of the stage, that failed runs begin anew."""
+    if failed:
+        driver.journal.append({"event": "runs.retried", "runs": failed})
+        driver.journal.commit()
+        driver.progress.say(f"{len(failed)} runs that had failed are tried again.")
+
+
+def _tell_of_failures(driver: Driver, plan: Plan) -> None:
+    """Say how runs that failed for good can be tried again."""
+    failed = len(spent(driver, plan).failures)
+    if failed:
+        driver.progress.say(
+            f"{failed} of {len(plan.runs)} runs failed for good and are missing in the data. When their cause is "
+            f"mended, they can be tried again: surrogate resume {driver.workspace.root} --retry-failed"
+        )
 
 
 def spent(driver: Driver, plan: Plan) -> Simulated:
@@ -188,8 +219,15 @@ def _check_share(driver: Driver, plan: Plan, counts: Counts | None = None) -> No
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: -item[1]))
     ended = len(plan.runs) if counts is None else counts.finished + counts.failed + counts.quarantined
     rest = "" if ended == len(plan.runs) else f"; the other {len(plan.runs) - ended} were not waited for"
+    root = driver.workspace.root
+    way_out = (
+        f"mend the cause, and go on with `surrogate resume {root} --retry-failed`"
+        if cost.failures
+        else "and correct the simulation or its inputs in a campaign of their own, as what is not physical is never "
+        "tried again"
+    )
     raise DataError(
         f"{len(refused)} of {ended} runs gave no data ({counted}), and 'failures.allowed_share' is "
         f"{allowed:g} of {len(plan.runs)}{rest}. The first said: {refused[0].reason} "
-        f"Look at `surrogate status {driver.workspace.root}`, mend the cause, and resume; or allow a larger share."
+        f"Look at `surrogate status {root}`, {way_out}; or allow a larger share."
     )

@@ -18,7 +18,7 @@ _MEANS = {
     "running": "running now",
     "done": "admitted, not packed yet",
     "packed": "admitted, in the dataset",
-    "failed": "gave nothing; run again or given up",
+    "failed": "gave no data; tried again as the budgets allow",
     "quarantined": "result is not physical; never run again",
 }
 
@@ -37,6 +37,9 @@ def render(status: Status, failures: int = 5) -> Group:
         parts.append(_stages(status))
     if status.failures:
         parts.append(_failures(status, failures))
+    if status.runs.get("failed") and not status.active and any(stage.name == "simulate" for stage in status.stages):
+        way_on = f"surrogate resume {status.workdir} --retry-failed"
+        parts.append(Text(f"Failed runs can be tried again when their cause is mended: {way_on}", style="cyan"))
     if status.verdict is not None:
         passed = bool(status.verdict.get("passed"))
         word = "passed" if passed else "did not pass"

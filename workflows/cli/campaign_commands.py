@@ -77,13 +77,21 @@ def _resume(
     registry: _Registry = None,
     account: Account = None,
     as_json: _Json = False,
+    retry_failed: Annotated[
+        bool,
+        typer.Option(
+            "--retry-failed",
+            help="Try the runs again that failed for good, once their cause is mended; not those whose result was "
+            "not physical.",
+        ),
+    ] = False,
 ) -> None:
     """Go on with a campaign that was interrupted, whatever ended it."""
     del account
     from workflows import campaign as loop
 
     with console.progress() as progress:
-        result = loop.resume_campaign(workdir, site, registry=registry, progress=progress)
+        result = loop.resume_campaign(workdir, site, registry=registry, progress=progress, retry_failed=retry_failed)
     _end(result, as_json)
 
 

@@ -173,6 +173,22 @@ def test_what_was_closed_stays_closed(books):
     assert isinstance(again.intake.failures[RUNS[0].run_id], Failure)
 
 
+def test_a_run_that_begins_anew_has_whole_budgets_and_its_old_receipt_is_passed_over(books):
+    run = books.plan()[0]
+    for attempt in (1, 2, 3):
+        books.start(run.request, attempt)
+        failure = leave_failure(books.workdir, RUNS[0], FailureKind.EXIT_STATUS, attempt, remedy="damping")
+        books.intake.take([(run, failure)])
+    books.journal.append({"event": "runs.retried", "runs": ids(0)})
+    again = books.resumed()
+    resumed = again.plan()[0]
+    assert resumed.request.run_id == RUNS[0].run_id
+    assert again.intake.counts.adopted == 0
+    assert resumed.account.solver_failures == 0
+    request = resumed.account.request(RUNS[0])
+    assert (request.attempt, request.remedies) == (4, ())
+
+
 def test_done_and_unpacked_runs_are_packed_by_the_next_driver(books):
     for run in books.plan()[:2]:
         books.intake.take([(run, leave_success(books.workdir, run.request))])

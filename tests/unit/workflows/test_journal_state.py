@@ -37,6 +37,8 @@ def everything() -> list[dict[str, Any]]:
         packed(5, 6),
         {"event": "run.requeued", "run_id": run_id(6), "reason": "its shard was lost"},
         {"event": "run.quarantined", "run_id": run_id(1), "reason": "Its mass does not balance."},
+        failed(8, FailureKind.EXIT_STATUS),
+        {"event": "runs.retried", "runs": [run_id(1), run_id(8)]},
         {"event": "stage.started", "stage": "simulate", "key": "k1"},
         {"event": "stage.finished", "stage": "simulate", "key": "k1", "record": {"runs": 8}},
         {"event": "stage.started", "stage": "train", "key": "k2"},
@@ -58,9 +60,11 @@ def test_every_event_has_its_effect() -> None:
     ]  # fmt: skip
     assert state.counts == {one: status.count(one) for one in RunStatus}
     assert set(state.running) == {run_id(4), run_id(7)}
-    assert state.failures == {"unconverged": 1, "not_finite": 1, "node_lost": 1}
-    assert state.ended == {"success": 4, "failure": 3}
-    assert state.seconds["failure"] == 1.5
+    assert state.failures == {"unconverged": 1, "not_finite": 1, "node_lost": 1, "exit_status": 1}
+    assert state.ended == {"success": 4, "failure": 4}
+    assert state.seconds["failure"] == 2.0
+    anew = state.runs[run_id(8)]
+    assert (anew.charged, anew.remedies, anew.failure, anew.attempts) == ((0, 0, 0), (), None, 1)
     assert state.uids == ["driver-1"]
     assert [run.run_id for run in state.with_status(RunStatus.FAILED)] == [run_id(2)]
     assert state.stages["simulate"].status == "finished"
@@ -72,7 +76,7 @@ def test_every_event_has_its_effect() -> None:
     assert [event["event"] for _, event in state.unknown] == ["drift.seen"]
     assert state.launch_lines == {
         "mpiexec -n 2 python -m mpi4py runs/{run_id}/input.json": 4,
-        "mpiexec solver": 3,
+        "mpiexec solver": 4,
     }
     assert state.runs[run_id(8)].stratum == "acquired"
     assert state.runs[run_id(2)].inputs == {"M": 1 + 2 / 7, "Swc": 0.002, "kind": "oil"}
