@@ -42,6 +42,7 @@ def encode(state: JournalState) -> Iterator[dict[str, Any]]:
         "seconds": state.seconds,
         "ended": state.ended,
         "launch_lines": state.launch_lines,
+        "training_losses": state.training_losses,
         "stages": state.stages,
         "requests": state.requests,
         "requests_seen": list(state.requests_seen),
@@ -103,6 +104,7 @@ def _decode(blocks: Iterator[Mapping[str, Any]], sparse: bool) -> JournalState:
         setattr(state, name, first[name])
     for name in ("samples", "seconds", "ended", "launch_lines", "requests"):
         setattr(state, name, first[name])
+    state.training_losses = first.get("training_losses", {})
     state.recent_failures.extend(LastFailure(*entry) for entry in first["recent_failures"])
     state.recent_ends.extend(first["recent_ends"])
     state.requests_seen.extend(first["requests_seen"])

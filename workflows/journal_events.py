@@ -12,6 +12,7 @@ Events are mappings with the key `event`. These are known; any other is kept as 
     run.quarantined   run_id, reason (admitted earlier, and found wrong since)
     shards.written    runs: [run_id], shard, sha256
     stage.started, stage.finished, stage.failed      stage, key, record
+    training.lost     kind, message (an attempt at the training whose job or node was taken from it)
     request.taken     id, request (what another command asked for)
     request.done      id
     request.refused   id, reason (its file was damaged)
@@ -52,7 +53,7 @@ def check(state: JournalState, event: Event) -> None:
         for entry in event["runs"]:
             if not isinstance(entry.get("run_id"), str) or not isinstance(entry.get("inputs"), Mapping):
                 _refuse(f"A planned run needs 'run_id' and 'inputs', and {entry!r} was found.")
-    elif kind == "run.failed":
+    elif kind in ("run.failed", "training.lost"):
         FailureKind(event["kind"])
     named = event["runs"] if kind in _NAMING_RUNS else [event["run_id"]] if kind.startswith("run.") else []
     for run_id in named:
@@ -198,6 +199,11 @@ def _stage(state: JournalState, event: Event, at: float) -> None:
     state.stages[event["stage"]] = Stage(event["key"], status, started, ended, dict(event.get("record") or {}))
 
 
+def _training_lost(state: JournalState, event: Event, _: float) -> None:
+    kind = intern(event["kind"])
+    state.training_losses[kind] = state.training_losses.get(kind, 0) + 1
+
+
 def _request_taken(state: JournalState, event: Event, _: float) -> None:
     state.requests[event["id"]] = dict(event["request"])
     state.requests_seen.append(event["id"])
@@ -219,7 +225,8 @@ _REDUCERS: dict[str, Callable[[JournalState, Event, float], None]] = {
     "campaign.opened": _opened, "runs.planned": _planned, "run.started": _started, "run.finished": _finished,
     "run.failed": _failed, "run.requeued": _requeued, "runs.retried": _retried, "run.quarantined": _quarantined,
     "shards.written": _packed,
-    "stage.started": _stage, "stage.finished": _stage, "stage.failed": _stage, "request.taken": _request_taken,
+    "stage.started": _stage, "stage.finished": _stage, "stage.failed": _stage, "training.lost": _training_lost,
+    "request.taken": _request_taken,
     "request.done": _request_done, "request.refused": _request_refused, "journal.repaired": _repaired,
 }  # fmt: skip
 _NUMBER = (int, float)
@@ -241,6 +248,7 @@ _KEYS: dict[str, dict[str, Any]] = {
     "run.quarantined": {"run_id": str, "reason": str},
     "shards.written": {"runs": (list, tuple), "shard": str, "sha256": str},
     "stage.started": _STAGE, "stage.finished": _STAGE, "stage.failed": _STAGE,
+    "training.lost": {"kind": str, "message": str},
     "request.taken": {"id": str, "request": Mapping},
     "request.done": {"id": str},
     "request.refused": {"id": str, "reason": str},

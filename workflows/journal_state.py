@@ -34,6 +34,7 @@ class JournalState:
         seconds: Outcome (`success`, `failure`) → wall-clock seconds of all executions.
         ended: Outcome (`success`, `failure`) → number of executions.
         launch_lines: Launch line with the run's id replaced by `{run_id}` → number of executions.
+        training_losses: Kind → number of attempts at the training that were lost.
         stages: Name → latest execution, in the order of their first start.
         shards: Name → shard.
         requests: Id → request that was taken and is not done.
@@ -57,6 +58,7 @@ class JournalState:
     seconds: dict[str, float] = field(default_factory=lambda: {"success": 0.0, "failure": 0.0})
     ended: dict[str, int] = field(default_factory=lambda: {"success": 0, "failure": 0})
     launch_lines: dict[str, int] = field(default_factory=dict)
+    training_losses: dict[str, int] = field(default_factory=dict)
     stages: dict[str, Stage] = field(default_factory=dict)
     shards: dict[str, Shard] = field(default_factory=dict)
     requests: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from site_configs.site import Site
 from surrogate.core.errors import Interrupted, TrainingError
 from surrogate.core.outcome import Budget, FailureKind
 from surrogate.training.config import TrainConfig
-from surrogate.training.progress import read_progress
+from surrogate.training.progress import TOLD_AT_ONCE, read_progress
 from workflows.apps import Command, CommandResult
 from workflows.driver import Driver
 from workflows.session import Session
@@ -160,7 +160,7 @@ class _Attempts:
         progress = self._driver.progress
         for event in events:
             kind = event["event"]
-            if kind == "note":
+            if kind in TOLD_AT_ONCE:
                 progress.say(str(event.get("sentence", "")))
             elif kind == "epoch":
                 self.epochs += 1

@@ -122,7 +122,7 @@ def _rehearse(stepper: Stepper, group: Group, job: TrainingJob, log: ProgressLog
         f"{1e3 * single:.1f} ms for the same {stepper.plan.batch} rows (measured): fewer ranks, or a larger "
         "batch_size, would train faster."
     )
-    log.write("note", sentence=note)
+    log.write("advice", sentence=note)
     return [note]
 
 

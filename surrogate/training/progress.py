@@ -1,7 +1,9 @@
 """Progress of a training as lines of JSON, for whoever watches: appended by rank 0, read by the driver.
 
-Events: `started`, `member` (a member begins), `epoch` (losses and learning rate after some steps), `member_finished`,
-`checkpoint`, `note` (a sentence for a person), `finished`, `failed` (a sentence) and `drained`.
+Events: `started`, `pace` (what a step costs on all ranks and on one), `member` (a member begins), `epoch` (losses and
+learning rate after some steps), `member_finished`, `checkpoint`, `finished`, and with a sentence for a person
+`checkpoint_refused` (a damaged one was passed over), `shortened` (fewer epochs, to end in time), `advice` (what would
+train faster), `failed` and `drained`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from typing import Any
 from surrogate.core.errors import TrainingError
 
 NAME = "progress.jsonl"
+TOLD_AT_ONCE = frozenset({"checkpoint_refused", "shortened", "advice"})
+"""Events whose sentence a person is told while the training goes on."""
 
 
 class ProgressLog:

@@ -106,7 +106,7 @@ class Trainer:
         if self._group.rank == 0:
             content, damaged = self._folder.newest()
             for sentence in damaged:
-                self._log.write("note", sentence=f"{sentence} The one before it is used.")
+                self._log.write("checkpoint_refused", sentence=f"{sentence} The one before it is used.")
         stored = self._share(content)
         if stored is not None and stored.record["key"] == self._key and stored.record["state"]["member"] == number:
             self._stepper.set_state(array_list("weights", stored.arrays), array_list("optimizer", stored.arrays))
@@ -200,10 +200,9 @@ class Trainer:
         if state.epochs < self._config.epochs and not self._shortened:
             self._shortened = True
             self._log.write(
-                "note",
+                "shortened",
                 sentence=f"Members are trained for about {state.epochs} epochs instead of {self._config.epochs}, "
-                "to end "
-                f"within max_seconds = {self._config.max_seconds:g}.",
+                f"to end within max_seconds = {self._config.max_seconds:g}.",
             )
         return shared["stop"] > 0
 

@@ -101,8 +101,8 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_is_used(tmp_path, undis
     newest.write_bytes(newest.read_bytes()[:-1])
     for one, other in zip(trainer(tmp_path).train(2, seed=5), undisturbed, strict=True):
         assert_same(one, other)
-    notes = [event["sentence"] for event in read_progress(tmp_path)[0] if event["event"] == "note"]
-    assert any("is damaged" in note and "The one before it is used" in note for note in notes)
+    told = [event["sentence"] for event in read_progress(tmp_path)[0] if event["event"] == "checkpoint_refused"]
+    assert any("is damaged" in sentence and "The one before it is used" in sentence for sentence in told)
 
 
 def test_another_jobs_checkpoint_is_not_taken_up(tmp_path, undisturbed):

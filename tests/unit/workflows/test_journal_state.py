@@ -42,6 +42,7 @@ def everything() -> list[dict[str, Any]]:
         {"event": "stage.started", "stage": "simulate", "key": "k1"},
         {"event": "stage.finished", "stage": "simulate", "key": "k1", "record": {"runs": 8}},
         {"event": "stage.started", "stage": "train", "key": "k2"},
+        {"event": "training.lost", "kind": "walltime", "budget": "infrastructure", "message": "The job ended."},
         {"event": "request.taken", "id": "r1", "request": {"kind": "stop"}},
         {"event": "request.taken", "id": "r2", "request": {"kind": "approve"}},
         {"event": "request.done", "id": "r1"},
@@ -70,6 +71,7 @@ def test_every_event_has_its_effect() -> None:
     assert state.stages["simulate"].status == "finished"
     assert state.stages["simulate"].record == {"runs": 8}
     assert state.stages["train"].ended_at == 0.0
+    assert state.training_losses == {"walltime": 1}
     assert list(state.requests) == ["r2"]
     assert list(state.requests_seen) == ["r1", "r2"]
     assert state.notes == ["It was damaged.", "Something was repaired."]
