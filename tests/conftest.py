@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.support import leftovers, skips
 
@@ -18,6 +19,12 @@ SESSION = uuid.uuid4().hex
 # Variables of an enclosing job or of the user that would change what tests see.
 FOREIGN = ("SLURM_", "PMI_", "PMIX_", "OMPI_", "HYDRA_", "HOROVOD_", "SURROGATE_", "PARSL_")
 KEPT = ("SURROGATE_TEST_DATA", "SURROGATE_CACHE")
+
+
+# No test depends on how fast the machine is, and in CI not on chance.
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if skips.in_ci() else "here")
 
 
 def pytest_configure() -> None:

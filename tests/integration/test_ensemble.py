@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -27,11 +29,13 @@ pytestmark = [pytest.mark.parsl, pytest.mark.slow, pytest.mark.timeout(240)]
 REPOSITORY = Path(__file__).parents[2]
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """Return what the condition gives as soon as that is true."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, "nothing happened"
         time.sleep(0.02)
+    return found
 
 
 def processes(campaign: str, words: str) -> list[int]:
@@ -50,8 +54,19 @@ INTERCHANGE, MANAGER, PROGRAM = "site_configs.interchange", "process_worker_pool
 
 
 def workers(campaign: str) -> list[int]:
-    """Return the processes that execute apps: parents of programs."""
-    return sorted({psutil.Process(pid).ppid() for pid in processes(campaign, PROGRAM)})
+    """Return the processes that execute apps at this moment: parents of programs."""
+    parents = set()
+    for pid in processes(campaign, PROGRAM):
+        with contextlib.suppress(psutil.Error):
+            parents.add(psutil.Process(pid).ppid())
+    return sorted(parents & set(find_tagged(CAMPAIGN_VARIABLE, campaign)))
+
+
+def kill(pids: list[int]) -> None:
+    """Kill processes; one that has ended meanwhile is dead as well."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def known(ensemble: Ensemble):
@@ -131,14 +146,10 @@ def test_workers_managers_and_the_interchange_may_be_killed(tmp_path):
 
     def kill_about() -> None:
         try:
-            wait_until(lambda: len(ensemble.executions("end")) >= 3 and workers(campaign))
-            os.kill(workers(campaign)[0], signal.SIGKILL)
+            kill(wait_until(lambda: len(ensemble.executions("end")) >= 3 and workers(campaign))[:1])
             wait_until(lambda: len(ensemble.executions("end")) >= 8 and processes(campaign, PROGRAM))
-            for pid in processes(campaign, INTERCHANGE):
-                os.kill(pid, signal.SIGKILL)
-            wait_until(lambda: len(ensemble.executions("end")) >= 14 and processes(campaign, MANAGER))
-            for pid in processes(campaign, MANAGER):
-                os.kill(pid, signal.SIGKILL)
+            kill(processes(campaign, INTERCHANGE))
+            kill(wait_until(lambda: len(ensemble.executions("end")) >= 14 and processes(campaign, MANAGER)))
         except BaseException as error:  # noqa: BLE001 - told to the test below
             problems.append(error)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ class Ensemble:
         modes: Run number → mode of the scripted simulator.
         walltime_s: After which a run is ended.
         seconds: How long each run sleeps.
-        campaign: Identity of the campaign.
+        campaign: Identity of the campaign; each has its own, as other sessions may be on this machine.
     """
 
     workdir: Path
@@ -55,7 +56,7 @@ class Ensemble:
     modes: Mapping[int, str] = field(default_factory=dict)
     walltime_s: int = 60
     seconds: float = 0.0
-    campaign: str = "test-campaign"
+    campaign: str = field(default_factory=lambda: uuid.uuid4().hex)
     per_shard: int = 8
 
     @property
