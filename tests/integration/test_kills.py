@@ -96,7 +96,7 @@ def test_kill_9_at_ten_random_moments(tmp_path, record_property):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_driver_ends_soon_and_resumes(number, tmp_path):
+def test_an_interrupted_driver_ends_soon_and_resumes(number, tmp_path, record_property):
     folder = tmp_path / "interrupted"
     workdir = folder / "w"
     driver = start("run", write_campaign(folder, seconds=0.3), "--workdir", workdir, log=folder / "stderr.txt")
@@ -108,8 +108,10 @@ def test_an_interrupted_driver_ends_soon_and_resumes(number, tmp_path):
     driver.send_signal(number)
     begin = time.monotonic()
     assert driver.wait(timeout=60) == 130
+    seconds = time.monotonic() - begin
+    record_property("seconds", round(seconds, 2))
     # The promise is 10 s; the bound is what a test on a shared machine can hold to.
-    assert time.monotonic() - begin < 30
+    assert seconds < 30
     said = (folder / "stderr.txt").read_text()
     assert f"surrogate resume {workdir}" in said
     assert "Traceback" not in said
