@@ -16,11 +16,11 @@ from pathlib import Path
 from surrogate.core.errors import SiteError
 from surrogate.core.outcome import Failure, FailureKind, Outcome, Success, outcome_from_json
 from workflows.adoption import is_worked_on, read_receipt, run_folder
-from workflows.apps import refusing_block
 from workflows.ensemble_records import Again, EnsembleRun, Recorder
 from workflows.intake import BATCH, Intake
 from workflows.pace import Pace
 from workflows.session import Session
+from workflows.tasks import refusing_block
 
 TICK_S = 0.5
 LOOK_AGAIN_S = 0.25

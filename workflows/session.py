@@ -26,16 +26,18 @@ from surrogate.core.process import CAMPAIGN_VARIABLE, kill_tagged
 from surrogate.core.schema import Schema
 from workflows import jobs
 from workflows.adoption import HANDOVER_S, wait_for_workers
+from workflows.losses import loss_of
+from workflows.parsl_log import ParslLog
+from workflows.tasks import Command, RunContext, request_to_text
 
 if TYPE_CHECKING:
     from parsl.dataflow.dflow import DataFlowKernel
 
     from site_configs.executor import SupervisedExecutor
-    from workflows.apps import Apps, Command
+    from workflows.apps import Apps
     from workflows.prediction_part import PartTask
 
 SESSION_VARIABLE = "SURROGATE_SESSION"
-KEPT_LOGS = 5
 _CLEANUP_S = 4.0
 _JOBS_S = 15.0
 # A socket's path has 107 characters, and Python's managers of shared objects take 32 of them below TMPDIR.
@@ -87,7 +89,7 @@ class Session:
         self._apps: Apps | None = None
         self._token = ""
         self._scratch: Path | None = None
-        self._log: logging.Handler | None = None
+        self._log = ParslLog(self.logs)
 
     @property
     def logs(self) -> Path:
@@ -108,21 +110,16 @@ class Session:
         from parsl.dataflow.dflow import DataFlowKernel
 
         from site_configs.parsl_config import parsl_config
-        from workflows.apps import RunContext, bind
+        from workflows.apps import bind
 
         if self._kernel is not None:
             return
-        self.logs.mkdir(parents=True, exist_ok=True)
-        self._drop_old_logs()
-        self._open_log()
+        self._log.open()
         self._token = secrets.token_hex(12)
         self._scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix(self.campaign)))
         if self._schema is not None:
             self._context = RunContext(str(self.workdir), self.launcher, self._schema).to_text()
-        variables = {
-            CAMPAIGN_VARIABLE: self.campaign,
-            SESSION_VARIABLE: self._token,
-        }
+        variables = {CAMPAIGN_VARIABLE: self.campaign, SESSION_VARIABLE: self._token}
         if self._site.scheduler != "local":
             jobs.mark(self.workdir)
         elif len(str(self._scratch)) <= _LONGEST_TMPDIR:
@@ -148,14 +145,12 @@ class Session:
         self._apps = bind(self._kernel, self._role)
 
     def submit_run(self, request: RunRequest, needs_s: float = 0.0) -> Future[str]:
-        """Hand one run to the workers; the future yields the text of its Outcome, or of a refusal (`apps.refusal`).
+        """Hand one run to the workers; the future yields the text of its Outcome, or of a refusal (`tasks.refusal`).
 
         Args:
             request: The run.
             needs_s: Seconds that it is expected to take; a job that ends sooner does not begin it. 0 for not known.
         """
-        from workflows.apps import request_to_text
-
         return self._bound().execute_run(self._context, request_to_text(request), needs_s)
 
     def submit_command(self, command: Command) -> Future[str]:
@@ -186,17 +181,7 @@ class Session:
         Returns:
             The kind of the loss and a sentence.
         """
-        from parsl.executors.errors import BadStateException
-        from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
-
-        if isinstance(error, WorkerLost):
-            return FailureKind.NODE_LOST, f"The worker that executed the run died on host {error.hostname}."
-        if isinstance(error, ManagerLost):
-            kind, words = self._executor().end_of(error.manager_id.decode(errors="replace"))
-            return kind, words or f"The manager of the workers on host {error.hostname} was not heard of any more."
-        if isinstance(error, BadStateException):
-            return FailureKind.NODE_LOST, "Parsl ended while the run was with it."
-        return None
+        return loss_of(error, lambda manager: self._executor().end_of(manager))
 
     def retire(self, block: str) -> None:
         """Give a block of nodes nothing more to do; it is ended and replaced as soon as it is idle."""
@@ -275,10 +260,7 @@ class Session:
         self._scratch = None
         for folder in Path(tempfile.gettempdir()).glob(f"{scratch_prefix(self.campaign)}*"):
             shutil.rmtree(folder, ignore_errors=True)
-        if self._log is not None:
-            logging.getLogger("parsl").removeHandler(self._log)
-            self._log.close()
-        self._log = None
+        self._log.close()
 
     def _executor(self) -> SupervisedExecutor:
         if self._kernel is None:
@@ -290,22 +272,6 @@ class Session:
         if self._apps is None:
             raise SiteError("Parsl has not been started.")
         return self._apps
-
-    def _open_log(self) -> None:
-        """Send what Parsl says in this process to a file, warnings only: it writes several lines for each task."""
-        self._log = logging.FileHandler(self.logs / "driver.log", delay=True)
-        self._log.setLevel(logging.WARNING)
-        self._log.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
-        logger = logging.getLogger("parsl")
-        logger.setLevel(logging.WARNING)
-        logger.propagate = False
-        logger.addHandler(self._log)
-
-    def _drop_old_logs(self) -> None:
-        """Keep the logs of the last few sessions."""
-        folders = sorted(path for path in self.logs.iterdir() if path.is_dir() and path.name.isdigit())
-        for folder in folders[: -(KEPT_LOGS - 1)]:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def scratch_prefix(campaign: str) -> str:

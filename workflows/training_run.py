@@ -16,9 +16,9 @@ from surrogate.core.errors import Interrupted, TrainingError
 from surrogate.core.outcome import Budget, FailureKind
 from surrogate.training.config import TrainConfig
 from surrogate.training.progress import TOLD_AT_ONCE, read_progress
-from workflows.apps import Command, CommandResult
 from workflows.driver import Driver
 from workflows.session import Session
+from workflows.tasks import Command, CommandResult
 
 DRAINED = 75
 LOG = "log.txt"

@@ -21,7 +21,7 @@ _MODULES = {
     "surrogate.data.admission": "admission",
     "surrogate.data.conform": "admission",
     "workflows.dispatch": "workers",
-    "workflows.session": "workers",
+    "workflows.losses": "workers",
     "sim_wrappers.external.adapter": "`external`",
     "sim_wrappers.external.fingerprint": "`external`",
     "sim_wrappers.external.rules.hdf5": "`external`",

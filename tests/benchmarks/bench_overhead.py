@@ -23,10 +23,10 @@ from surrogate.core.schema import Schema
 from surrogate.data.writer import DatasetWriter
 from tests.benchmarks import form
 from tests.benchmarks.form import Figure, progress
-from workflows.apps import Command
 from workflows.ensemble import run_ensemble
 from workflows.journal import Journal
 from workflows.session import Session
+from workflows.tasks import Command
 
 RUNS, TURN, REPEATS, WORKERS = 500, 125, 3, 2
 SIMULATOR = "scripted"

@@ -19,14 +19,15 @@ from site_configs.resources import ResourceRequest
 from surrogate.core.outcome import FailureKind, Success, outcome_from_json
 from surrogate.core.process import is_alive
 from tests.support.executions import schema_for
-from workflows.apps import (
+from workflows.apps import execute_run, run_command
+from workflows.tasks import (
     Command,
     CommandResult,
     RunContext,
-    execute_run,
+    refusal,
+    refusing_block,
     request_from_text,
     request_to_text,
-    run_command,
 )
 
 LAUNCHER = Launcher("mpich", "/no/such/mpiexec")
@@ -37,6 +38,17 @@ def test_requests_travel():
     size = ResourceRequest(2, 3, 6)
     request = RunRequest("r", "scripted", {"a": [1, {"b": None}]}, point, size, seed=7, attempt=4, remedies=("u", "v"))
     assert request_from_text(request_to_text(request)) == request
+
+
+def test_commands_contexts_and_answers_travel(tmp_path):
+    one = Command(("a", "b"), ResourceRequest(2, 3, 6), "/x", "/y", LAUNCHER, environment=(("A", "1"),), warn=True)
+    assert Command.from_text(one.to_text()) == one
+    context = RunContext(str(tmp_path), LAUNCHER, schema_for(catalog.get("scripted")))
+    assert RunContext.from_text(context.to_text()) == context
+    result = CommandResult(-9, True, 1.5, ("mpiexec", "-n", "2"), "node7")
+    assert CommandResult.from_text(result.to_text()) == result
+    assert refusing_block(refusal("3")) == "3"
+    assert refusing_block('{"outcome": "success"}') is None
 
 
 @pytest.fixture
