@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from site_configs.fitting import check_fits, workers_that_fit
 from site_configs.resources import ResourceRequest
-from site_configs.site import RoleName, Site, check_fits, workers_that_fit
+from site_configs.site import RoleName, Site
 from site_configs.slots import NodeSize
 from surrogate.core.errors import ResourceError
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from site_configs.fitting import check_fits
 from site_configs.resources import ResourceRequest
-from site_configs.site import Site, check_fits
+from site_configs.site import Site
 from surrogate.core.files import sha256_file
 from surrogate.data.dataset import Dataset
 from surrogate.inference.artifact import MANIFEST

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from site_configs.cluster import MPI_KINDS, ask, parse_mpi_kinds
+from site_configs.fitting import check_account
 from site_configs.launch import Launcher
 from site_configs.load import load_site
 from site_configs.resources import ResourceRequest
-from site_configs.site import Site, check_account, expanded
+from site_configs.site import Site, expanded
 from surrogate.core.errors import SiteError, SurrogateError
 from surrogate.core.process import run_process, scrubbed_environment
 from workflows.doctor import check_disk, check_locks

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from site_configs.batch import BatchJob, job_script
+from site_configs.fitting import check_account
 from site_configs.load import load_site
 from site_configs.scheduler import Job, Slurm
-from site_configs.site import Site, check_account
+from site_configs.site import Site
 from site_configs.slurm_config import lead_of
 from surrogate.core.errors import ConfigError
 from surrogate.core.files import write_text

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from site_configs.fitting import check_fits, workers_that_fit
 from site_configs.machine import count_cores, count_memory_mib
 from site_configs.mpiexec import detect_dialect
 from site_configs.partition import Partition
 from site_configs.resources import ResourceRequest
 from site_configs.settings import Storage
-from site_configs.site import Environment, LauncherSettings, Role, Site, check_fits, workers_that_fit
+from site_configs.site import Environment, LauncherSettings, Role, Site
 from surrogate.core.errors import ConfigError, ResourceError, SiteError
 
 FOUR = Site(name="four", cores=4, memory_mib=8000, gpus=1, walltime_s=600)
