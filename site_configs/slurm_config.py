@@ -12,7 +12,7 @@ from site_configs.shape import Shape
 from site_configs.site import RoleName, Site
 
 if TYPE_CHECKING:
-    from site_configs.slurm_blocks import SlurmExecutor
+    from site_configs.slurm_executor import SlurmExecutor
 
 LEAD_S = 60
 HEARTBEAT_THRESHOLD_S = 30
@@ -118,7 +118,8 @@ def slurm_executor(
     from parsl.addresses import address_by_interface
 
     from site_configs.executor import stop_when_broken
-    from site_configs.slurm_blocks import SlurmBlocks, SlurmExecutor
+    from site_configs.slurm_blocks import SlurmBlocks
+    from site_configs.slurm_executor import SlurmExecutor
 
     job = block_job(site, role, shape, (), name="", comment=comment, output="", variables=variables, scratch=scratch)
 

@@ -131,5 +131,5 @@ def _of_sources() -> Iterator[Told]:
 
 def _of_jobs() -> Iterator[Told]:
     """Yield how jobs of a scheduler end."""
-    for kind, how in module_pairs("site_configs.slurm_blocks"):
+    for kind, how in module_pairs("site_configs.slurm_executor"):
         yield Told(kind, f"The SLURM job {GAP} that executed the run {how}.", "scheduler", "", True)
