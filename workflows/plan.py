@@ -5,7 +5,6 @@ The same campaign and the same version of its simulator give the same plan on ev
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from surrogate.design.samplers import Design
 from surrogate.design.space import InputSpace, Point, Sampler
 from workflows.config import CampaignConfig, identity_of, identity_parts
 from workflows.described_program import check_kind, checked_outputs, complete_options
+from workflows.estimate import Estimate, estimated
 from workflows.planned_points import choose_points, together
 
 DESIGN_STRATUM = "design"
@@ -50,21 +50,6 @@ class PlannedRun:
     def record(self) -> dict[str, Any]:
         """Return the run as the journal's event `runs.planned` holds it."""
         return {"run_id": self.request.run_id, "inputs": dict(self.request.inputs), "stratum": self.stratum}
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """How long the runs will take.
-
-    Attributes:
-        seconds: Wall-clock seconds of all runs together.
-        upper_bound: Whether that is a bound, made of the walltime, because nothing better is known.
-        sentence: The same in words, and where it comes from.
-    """
-
-    seconds: float
-    upper_bound: bool
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,13 +113,9 @@ class Plan:
             seconds: Measured wall-clock seconds of a run, or None when none has finished.
         """
         resources = self.campaign.resources
-        each, source = (seconds, "measured") if seconds is not None else (resources.expected, "expected")
-        if each is None:
-            each, source = resources.walltime, "walltime"
-        total = math.ceil(len(self.runs) / max(slots, 1)) * float(each)
-        how = f"{len(self.runs)} runs, {slots} at once, {each:g} s each ({source})"
-        bound = source == "walltime"
-        return Estimate(total, bound, f"{'at most' if bound else 'about'} {duration(total)}: {how}")
+        return estimated(
+            len(self.runs), slots, measured=seconds, expected=resources.expected, walltime=resources.walltime
+        )
 
     def launch_lines(
         self, launch: Callable[[Program, ResourceRequest], Sequence[str]], folder: Path, count: int = 1
@@ -168,16 +149,6 @@ class Plan:
             "minimum": dict(self.splits.minimum),
             "space": self.space.to_json(),
         }
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words, two units at most."""
-    whole = math.ceil(seconds)
-    for size, unit, next_size, next_unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= size:
-            rest = whole % size // next_size
-            return f"{whole // size} {unit}" + (f" {rest} {next_unit}" if rest else "")
-    return f"{whole} s"
 
 
 def find_simulator(campaign: CampaignConfig) -> Simulator:

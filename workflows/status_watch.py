@@ -94,7 +94,7 @@ def line(look: Status) -> str:
     if look.runs_per_hour is not None and ended < look.total:
         parts.append(f"{look.runs_per_hour:,.0f} runs/h")
     if look.eta_s is not None:
-        from workflows.plan import duration
+        from workflows.estimate import duration
 
         parts.append(f"{duration(look.eta_s)} left")
     if not look.active:

@@ -9,8 +9,9 @@ from sim_wrappers.catalog import get
 from surrogate.core.errors import ConfigError, DataError, SplitError
 from surrogate.models.catalog import family
 from workflows.config import load_campaign, parse_campaign
+from workflows.estimate import duration
 from workflows.learning_checks import check_learning, find_family
-from workflows.plan import check_continues, duration, find_simulator, make_plan
+from workflows.plan import check_continues, find_simulator, make_plan
 
 TEXT = """
 schema_version = 1
