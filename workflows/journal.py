@@ -22,9 +22,10 @@ from surrogate.core.lock import Lease
 from surrogate.core.storage import storage_error
 from workflows import journal_events
 from workflows.journal_format import Entry, Position, list_files, to_bytes
-from workflows.journal_reader import SKIPPED, Loaded, read_state, tail
+from workflows.journal_reader import Loaded, read_state
 from workflows.journal_records import FailureNote, Run, RunFile, RunStatus, Shard, Stage
 from workflows.journal_state import JournalState
+from workflows.journal_tail import SKIPPED, tail
 from workflows.journal_writer import JournalWriter, Waiting
 
 __all__ = [

@@ -12,17 +12,8 @@ from surrogate.core.errors import IntegrityError
 from surrogate.core.files import atomic_path, write_bytes
 from surrogate.core.lock import Lease
 from surrogate.core.storage import storage_error
-from workflows.journal_format import (
-    POINTER,
-    FileName,
-    Header,
-    Pointer,
-    Position,
-    Snapshot,
-    frame_entry,
-    list_files,
-    write_snapshot,
-)
+from workflows.journal_format import POINTER, FileName, Pointer, Position, frame_entry, list_files
+from workflows.journal_snapshot import Header, Snapshot, write_snapshot
 from workflows.journal_state import JournalState
 
 
