@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from surrogate.data.readers.containers import OpensContainer
 from surrogate.data.readers.hdf5 import open_hdf5
-from surrogate.data.readers.mapped import MappedSource, from_name
+from surrogate.data.readers.mapped import MappedSource
+from surrogate.data.readers.mapped_values import from_name
 from surrogate.data.readers.mapping import Mapping, Place, TableMapping
 from surrogate.data.readers.netcdf import open_netcdf
 from surrogate.data.readers.npz import open_npz

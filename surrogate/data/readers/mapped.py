@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from surrogate.core.outcome import FailureKind
 from surrogate.core.schema import RAGGED, Column, Coordinate, Ragged, Schema, Values
 from surrogate.core.units import check_unit, conversion_factor
 from surrogate.data.readers.containers import Container
+from surrogate.data.readers.mapped_values import array_of, as_number, fitted, from_name, numbers, word
 from surrogate.data.readers.mapping import FILE, CoordinateEntry, InputEntry, Mapping, OutputEntry
 from surrogate.data.readers.mapping import Place as Entry
 from surrogate.data.readers.protocol import Block, Piece, Sketch, SourceError
@@ -25,21 +24,6 @@ PIECE_BYTES = 16 * 2**20
 
 _NO_UNIT = ("", "-", "1", "none", "unitless", "dimensionless", "nondimensional")
 Measured = InputEntry | OutputEntry | CoordinateEntry
-
-
-def from_name(path: Path, pattern: str) -> str:
-    """Return what a regular expression finds in the name of a file.
-
-    Raises:
-        SourceError: If it finds nothing.
-    """
-    found = re.search(pattern, path.name)
-    if found is None:
-        raise SourceError(
-            f"The name of {path} does not have the form '{pattern}' from which the mapping takes a value.",
-            FailureKind.OUTPUT_MISSING,
-        )
-    return found[1]
 
 
 class MappedSource:
@@ -53,7 +37,7 @@ class MappedSource:
 
     def _axis(self, entry: Entry) -> int | None:
         """Return the axis of an array that runs over samples, or None when all samples share it."""
-        name = _array(entry)
+        name = array_of(entry)
         if name is None or isinstance(entry.sample_axis, str) or self._map.sample_axis == FILE:
             return None
         shape = self._file.shape(name)
@@ -79,7 +63,7 @@ class MappedSource:
             return 1
         lengths: dict[str, int] = {}
         for name, entry in self._entries.items():
-            axis, array = self._axis(entry), _array(entry)
+            axis, array = self._axis(entry), array_of(entry)
             if axis is not None and array is not None:
                 lengths[name] = self._file.shape(array)[axis]
         if not lengths:
@@ -100,7 +84,7 @@ class MappedSource:
             raise SourceError(f"{self._file.path} holds no sample.", FailureKind.OUTPUT_MISSING)
         bytes_each = 0
         for entry in self._entries.values():
-            axis, array = self._axis(entry), _array(entry)
+            axis, array = self._axis(entry), array_of(entry)
             if axis is not None and array is not None:
                 shape = self._file.shape(array)
                 bytes_each += 8 * int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=np.int64))
@@ -119,15 +103,15 @@ class MappedSource:
         return Sketch(inputs, outputs, self._coordinates({}))
 
     def _is_text(self, entry: Entry) -> bool:
-        array = _array(entry)
+        array = array_of(entry)
         if array is not None:
             return self._file.is_text(array)
         value = self._shared(entry)
-        return isinstance(value, str) and _as_number(value) is None
+        return isinstance(value, str) and as_number(value) is None
 
     def _column(self, name: str, entry: OutputEntry) -> Column:
         """Return an output column with the shape that this file has."""
-        array = _array(entry)
+        array = array_of(entry)
         shape: tuple[int, ...] = ()
         if array is not None:
             axis, shape = self._axis(entry), self._file.shape(array)
@@ -191,7 +175,7 @@ class MappedSource:
             array = entry.path or entry.column
             values: Any = entry.values
             if array is not None:
-                values = _numbers(self._file.path, array, self._file.read(array, None, 0, 0))
+                values = numbers(self._file.path, array, self._file.read(array, None, 0, 0))
                 if values.ndim != 1:
                     raise SourceError(
                         f"The coordinate '{name}' in {self._file.path} has the shape {list(values.shape)}, and one "
@@ -211,7 +195,7 @@ class MappedSource:
         groups: tuple[str, ...] = ()
         if self._map.group is not None and names is None:
             keys = self._raw(piece, "group", self._map.group)
-            groups = tuple(_word(key) for key in keys.reshape(piece.rows, -1)[:, 0].tolist())
+            groups = tuple(word(key) for key in keys.reshape(piece.rows, -1)[:, 0].tolist())
         if names is not None:
             return Block(columns)
         mapped = self._coordinates({axis.name: axis.unit for axis in schema.coordinates})
@@ -222,9 +206,9 @@ class MappedSource:
         """Return one column of a piece."""
         raw = self._raw(piece, column.name, entry)
         if column.dtype == "str":
-            return np.asarray([_word(value) for value in raw.ravel().tolist()], dtype=np.str_).reshape(raw.shape)
-        where = _array(entry) or entry.attribute or entry.file_name or column.name
-        values = _numbers(self._file.path, where, raw)
+            return np.asarray([word(value) for value in raw.ravel().tolist()], dtype=np.str_).reshape(raw.shape)
+        where = array_of(entry) or entry.attribute or entry.file_name or column.name
+        values = numbers(self._file.path, where, raw)
         factor = self._factor(column.name, entry, column.unit)
         if factor != 1.0:
             values = values * factor
@@ -242,12 +226,12 @@ class MappedSource:
                     f"The output '{column.name}' of {self._file.path} is a single value, and an array is needed.",
                     FailureKind.WRONG_SHAPE,
                 )
-            return Ragged.from_list([_fitted(values[0], column)])
-        return _fitted(values, column)
+            return Ragged.from_list([fitted(values[0], column)])
+        return fitted(values, column)
 
     def _raw(self, piece: Piece, name: str, entry: Entry) -> NDArray[Any]:
         """Return what stands in the file, `[N, …]`, before units and types."""
-        array = _array(entry)
+        array = array_of(entry)
         if array is None:
             value = self._tags[name] if entry.file_name is not None else self._shared(entry)
             found = np.asarray(value)
@@ -276,46 +260,3 @@ class MappedSource:
         if entry.file_name is not None:
             return from_name(self._file.path, entry.file_name)
         return self._file.attribute(entry.path, str(entry.attribute))
-
-
-def _array(entry: Entry) -> str | None:
-    """Return the array or column that an entry names, or None when it names none."""
-    return None if entry.attribute is not None else entry.path or entry.column
-
-
-def _word(value: Any) -> str:
-    """Return a key or category as text; a whole number is written without a point."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
-
-
-def _as_number(word: str) -> float | None:
-    try:
-        return float(word)
-    except ValueError:
-        return None
-
-
-def _numbers(path: Path, name: str, raw: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers; a word among numbers is NaN, so that its sample is refused and no other."""
-    if raw.dtype.kind in "biufc":
-        return raw
-    words = [str(word) for word in raw.ravel().tolist()]
-    parsed = [_as_number(word) for word in words]
-    if all(number is None for number in parsed):
-        raise SourceError(
-            f"'{name}' in {path} is text ({words[0] if words else ''!r}), and numbers are needed.",
-            FailureKind.WRONG_SHAPE,
-        )
-    return np.asarray([np.nan if number is None else number for number in parsed]).reshape(raw.shape)
-
-
-def _fitted(values: NDArray[Any], column: Column) -> NDArray[Any]:
-    """Return whole numbers as such where the column wants them and nothing is lost."""
-    if np.dtype(column.dtype).kind in "iu" and values.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):
-            whole = values.astype(column.dtype)
-        if np.array_equal(whole, values):
-            return whole
-    return values
