@@ -7,7 +7,7 @@ import platform
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from sim_wrappers.folders import (
     tail,
 )
 from sim_wrappers.protocol import Program, RunData, RunRequest, Simulator
+from sim_wrappers.provenance import provenance
 from sim_wrappers.rows import run_columns
 from site_configs.resources import ResourceRequest
 from surrogate.core.checked import write_checked
@@ -282,21 +283,7 @@ class _Execution:
         )
 
     def _provenance(self, data: RunData) -> dict[str, Any]:
-        """Return how the run came to be; none of it enters the dataset's hash."""
-        request = self.request
-        return {
-            "run_id": request.run_id,
-            "simulator": request.simulator,
-            "simulator_version": self.simulator.version(request.options),
-            "options": request.options,
-            "inputs": request.inputs,
-            "seed": request.seed,
-            "attempt": request.attempt,
-            "remedies": list(request.remedies),
-            "resources": asdict(request.resources),
-            "launch_line": list(self.launch_line),
-            "host": platform.node(),
-            "began": self.begun.isoformat(),
-            "seconds": self._seconds,
-            "notes": data.notes,
-        }
+        version = self.simulator.version(self.request.options)
+        return provenance(
+            self.request, version, self.launch_line, began=self.begun, seconds=self._seconds, notes=data.notes
+        )
