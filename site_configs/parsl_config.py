@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from site_configs.resources import ResourceRequest
-from site_configs.shape import shape_of
+from site_configs.shape import Shape, shape_of
 from site_configs.site import RoleName, Site
 from surrogate.core.errors import SiteError
 
@@ -102,23 +102,12 @@ def parsl_config(
             settings=_SETTINGS,
         )
     elif site.scheduler == "local":
-        from parsl.launchers import SimpleLauncher
-
-        from site_configs.executor import LocalBlocks, SupervisedExecutor, stop_when_broken
-
-        setup = worker_setup(site, role, variables or {})
-        executor = SupervisedExecutor(
-            label=role,
-            provider=LocalBlocks(
-                launcher=SimpleLauncher(), init_blocks=1, min_blocks=1, max_blocks=1, worker_init=setup
-            ),
-            launch_cmd=manager_template(site, role, python),
-            interchange_launch_cmd=interchange,
-            address=LOOPBACK,
-            max_workers_per_node=shape.workers,
-            heartbeat_threshold=HEARTBEAT_THRESHOLD_S,
-            block_error_handler=stop_when_broken,
-            **_SETTINGS,
+        executor = _local_executor(
+            role,
+            shape,
+            manager=manager_template(site, role, python),
+            interchange=interchange,
+            setup=worker_setup(site, role, variables or {}),
         )
     else:
         raise SiteError(
@@ -134,6 +123,26 @@ def parsl_config(
         usage_tracking=0,
         monitoring=None,
         initialize_logging=False,
+    )
+
+
+def _local_executor(role: RoleName, shape: Shape, *, manager: str, interchange: list[str], setup: str) -> Any:
+    """Return the executor of a role on this machine: one block, which is the machine itself."""
+    from parsl.launchers import SimpleLauncher
+
+    from site_configs.executor import LocalBlocks, SupervisedExecutor, stop_when_broken
+
+    provider = LocalBlocks(launcher=SimpleLauncher(), init_blocks=1, min_blocks=1, max_blocks=1, worker_init=setup)
+    return SupervisedExecutor(
+        label=role,
+        provider=provider,
+        launch_cmd=manager,
+        interchange_launch_cmd=interchange,
+        address=LOOPBACK,
+        max_workers_per_node=shape.workers,
+        heartbeat_threshold=HEARTBEAT_THRESHOLD_S,
+        block_error_handler=stop_when_broken,
+        **_SETTINGS,
     )
 
 

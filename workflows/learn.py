@@ -73,19 +73,7 @@ def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset) -> Trained:
         TrainingError: If it ended without an artifact: why, and where its output is.
         Interrupted: If somebody asked to stop.
     """
-    campaign = plan.campaign
-    job = TrainingJob(
-        dataset=os.path.relpath(driver.workspace.dataset, driver.workspace.training / "x"),
-        dataset_hash=dataset.hash,
-        split=campaign.splits.to_json(),
-        family=campaign.model.family,
-        options=campaign.model.options,
-        members=campaign.model.members,
-        train=campaign.train,
-        seed=campaign.seed,
-        world_size=campaign.train.ranks,
-        space=plan.space.to_json(),
-    )
+    campaign, job = plan.campaign, _job(driver, plan, dataset)
     key = job.key()
     folder = driver.workspace.training / key[:16]
     known = driver.done(STAGE, key)
@@ -121,6 +109,23 @@ def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset) -> Trained:
         resources.ranks,
         resources.nodes,
         result.host,
+    )
+
+
+def _job(driver: Driver, plan: Plan, dataset: Dataset) -> TrainingJob:
+    """Return what is to be trained."""
+    campaign = plan.campaign
+    return TrainingJob(
+        dataset=os.path.relpath(driver.workspace.dataset, driver.workspace.training / "x"),
+        dataset_hash=dataset.hash,
+        split=campaign.splits.to_json(),
+        family=campaign.model.family,
+        options=campaign.model.options,
+        members=campaign.model.members,
+        train=campaign.train,
+        seed=campaign.seed,
+        world_size=campaign.train.ranks,
+        space=plan.space.to_json(),
     )
 
 

@@ -109,10 +109,7 @@ def validate(
 
     progress("opening the holdout")
     looks = record_consultation(holdout_record, salt=split.salt, version=version, dataset_hash=dataset.hash)
-    strata = [DESIGN, *sorted(set(dataset.strata) - {DESIGN})]
-    tables = [(stratum, dataset.load(split, "holdout", stratum)) for stratum in strata]
-    if len(tables[0][1]) == 0:
-        raise DataError("There is no holdout sample of the declared distribution to judge the surrogate on.")
+    tables = _holdout(dataset, split)
     progress("predicting the holdout")
     judge = _Judge(measures, worst, seed, resamples)
     results = [judge.stratum(name, table, predictor.predict(table.inputs)) for name, table in tables if len(table)]
@@ -139,6 +136,19 @@ def validate(
         difference,
         onnx_how,
     )
+
+
+def _holdout(dataset: Splits, split: SplitConfig) -> list[tuple[str, SampleTable]]:
+    """Return the holdout's samples by stratum, those of the declared distribution first.
+
+    Raises:
+        DataError: If there is none of the declared distribution.
+    """
+    strata = [DESIGN, *sorted(set(dataset.strata) - {DESIGN})]
+    tables = [(stratum, dataset.load(split, "holdout", stratum)) for stratum in strata]
+    if len(tables[0][1]) == 0:
+        raise DataError("There is no holdout sample of the declared distribution to judge the surrogate on.")
+    return tables
 
 
 def _check_columns(trained: Schema, found: Schema) -> None:

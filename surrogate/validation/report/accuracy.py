@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surrogate.core.schema import Column
 from surrogate.models.values import flat
 from surrogate.validation.report.data import ReportData
 from surrogate.validation.report.figures import (
@@ -23,6 +24,7 @@ from surrogate.validation.report.figures import (
     render,
 )
 from surrogate.validation.report.words import axis_label, number, quantity, title
+from surrogate.validation.validation import StratumResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,19 +39,7 @@ _BASELINE_COLOURS = (ORANGE, PURPLE, GREY)
 def parity(data: ReportData) -> Picture | None:
     """Return surrogate against simulation for every element of every numeric output, or None when there is none."""
     result = data.validation.design
-    columns = [
-        column
-        for column in result.truth.schema.outputs
-        if column.dtype != "str" and column.name in result.prediction.mean
-    ][:_PANELS]
-    pairs = [
-        (
-            column,
-            np.asarray(flat(result.truth.columns[column.name]), dtype=np.float64).ravel(),
-            np.asarray(flat(result.prediction.mean[column.name]), dtype=np.float64).ravel(),
-        )
-        for column in columns
-    ]
+    pairs = _pairs(result)
     if not pairs:
         return None
     alone = len(pairs) == 1
@@ -87,6 +77,23 @@ def parity(data: ReportData) -> Picture | None:
             f"the line is perfect agreement. {scores}.{beside}"
         ),
     )
+
+
+def _pairs(result: StratumResult) -> list[tuple[Column, NDArray[np.float64], NDArray[np.float64]]]:
+    """Return the first numeric outputs, each with what was simulated and what was predicted, all elements flat."""
+    columns = [
+        column
+        for column in result.truth.schema.outputs
+        if column.dtype != "str" and column.name in result.prediction.mean
+    ]
+    return [
+        (
+            column,
+            np.asarray(flat(result.truth.columns[column.name]), dtype=np.float64).ravel(),
+            np.asarray(flat(result.prediction.mean[column.name]), dtype=np.float64).ravel(),
+        )
+        for column in columns[:_PANELS]
+    ]
 
 
 def _parity_panel(figure: Figure, axes: Axes, real: NDArray[np.float64], said: NDArray[np.float64]) -> None:

@@ -15,6 +15,7 @@ from surrogate.validation.report.figures import BLUE, INK, MUTED, RED, Picture, 
 from surrogate.validation.report.words import axis_label, sentence, title
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _PANELS = 6
@@ -64,24 +65,9 @@ def _single(
         grid = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
         random = np.random.default_rng(0)
         for place, (axes, axis) in enumerate(zip(grid, inputs, strict=False)):
-            values = axis.values + (random.uniform(-0.15, 0.15, len(errors)) if axis.words else 0.0)
-            for mask, colour, face, name in (
-                (inside, BLUE, BLUE, "holdout sample"),
-                (~inside, RED, "none", "outside the domain"),
-            ):
-                axes.plot(values[mask], errors[mask], "o", ms=4, mec=colour, mfc=face, alpha=0.8, label=name)
-            axes.set_yscale("log")
+            beside = random.uniform(-0.15, 0.15, len(errors)) if axis.words else 0.0
+            _panel(axes, axis.values + beside, errors, inside=inside, failed=failed.get(axis.name))
             axis.dress(axes)
-            if len(failed.get(axis.name, ())):
-                axes.plot(
-                    failed[axis.name],
-                    np.full(len(failed[axis.name]), 0.02),
-                    "|",
-                    ms=9,
-                    color=RED,
-                    transform=axes.get_xaxis_transform(),
-                    label="a run failed here",
-                )
             if place % across == 0:
                 axes.set_ylabel(label)
         log_ticks(grid[0].yaxis)
@@ -105,6 +91,27 @@ def _single(
         title="Error over the input space",
         caption=f"{sentence(label)} of every holdout sample against each input.{flagged}{ticks}",
     )
+
+
+def _panel(
+    axes: Axes,
+    values: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    *,
+    inside: NDArray[np.bool_],
+    failed: NDArray[np.float64] | None,
+) -> None:
+    """Draw errors against the values of one input, with ticks where runs failed."""
+    for mask, colour, face, name in (
+        (inside, BLUE, BLUE, "holdout sample"),
+        (~inside, RED, "none", "outside the domain"),
+    ):
+        axes.plot(values[mask], errors[mask], "o", ms=4, mec=colour, mfc=face, alpha=0.8, label=name)
+    axes.set_yscale("log")
+    if failed is not None and len(failed):
+        height = np.full(len(failed), 0.02)
+        across = axes.get_xaxis_transform()
+        axes.plot(failed, height, "|", ms=9, color=RED, transform=across, label="a run failed here")
 
 
 def _paired(
