@@ -9,14 +9,16 @@ from typing import Any
 from sim_wrappers import catalog
 from sim_wrappers.execute import Keeping, execute
 from sim_wrappers.protocol import Program, RunRequest, Simulator
+from sim_wrappers.scripted.adapter import Scripted
 from site_configs.resources import ResourceRequest
 from surrogate.core.identity import run_id
-from surrogate.core.outcome import Outcome
+from surrogate.core.outcome import Failure, Outcome, Success
 from surrogate.core.schema import Schema
 from surrogate.design.space import InputSpace
 from tests.support.ranks import MPIEXEC
 
 QUICK = Keeping(grace_s=0.2, wait_s=5.0)
+SHORT = ResourceRequest(walltime_s=1)
 
 
 def launch(program: Program, resources: ResourceRequest) -> list[str]:
@@ -67,3 +69,27 @@ def scripted(
 def lines(ledger: Path) -> list[list[str]]:
     """Return the ledger's lines, each as [run id, attempt, word]."""
     return [line.split() for line in ledger.read_text().splitlines()] if ledger.exists() else []
+
+
+def failed(outcome: Outcome) -> Failure:
+    """Return an outcome that must be a failure."""
+    assert isinstance(outcome, Failure), outcome
+    return outcome
+
+
+def succeeded(outcome: Outcome) -> Success:
+    """Return an outcome that must be a success."""
+    assert isinstance(outcome, Success), outcome
+    return outcome
+
+
+def stubborn_child(log: Path) -> int:
+    """Return the process that a stubborn program has started, as it says."""
+    return int(log.read_text().split("stubborn child ")[1].split()[0])
+
+
+class Telling(Scripted):
+    """Runs a program that prints its environment and exits with a failure."""
+
+    def program(self, request: RunRequest, folder: Path) -> Program:
+        return Program(("env",), mpi=False, environment={"OWN": "set", "OMP_NUM_THREADS": "7"})

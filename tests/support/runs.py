@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surrogate.core.identity import run_id
-from surrogate.core.schema import Column, Coordinate, Schema
+from surrogate.core.schema import Column, Coordinate, Ragged, SampleTable, Schema
 from surrogate.data.dataset import DatasetWriter, Packed
 from surrogate.data.run_file import write_run_file
 
@@ -63,3 +63,17 @@ def fill(dataset: Path, numbers: list[int], scratch: Path, samples_per_shard: in
     for number in numbers:
         assert writer.add_run(identity(number), write_run(scratch, number, **kwargs))
     return list(writer.flush())
+
+
+def assert_same(first: SampleTable, second: SampleTable) -> None:
+    """Compare two tables, column by column."""
+    assert first.ids == second.ids
+    assert first.groups == second.groups
+    for name, values in first.columns.items():
+        other = second.columns[name]
+        if isinstance(values, Ragged):
+            assert isinstance(other, Ragged)
+            np.testing.assert_array_equal(values.offsets, other.offsets)
+            np.testing.assert_array_equal(values.data, other.data)
+        else:
+            np.testing.assert_array_equal(values, other)

@@ -17,7 +17,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -27,6 +26,7 @@ from pathlib import Path
 from surrogate.core.proctable import process_table, with_descendants
 from tests.support import slurm_files
 from tests.support.daemons import Daemons
+from tests.support.seen import bound_socket, command_of, environment_of, with_ancestors
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol")
 NEEDED_FOR_ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "sacct")
@@ -162,7 +162,7 @@ class Cluster:
         pid = self.daemons.pid(node)
         victims = self.tasks_on(node)
         table = process_table()
-        victims |= {table[one].parent for one in victims if _command(table[one].parent).startswith("slurmstepd")}
+        victims |= {table[one].parent for one in victims if command_of(table[one].parent).startswith("slurmstepd")}
         victims |= {pid} if pid is not None else set()
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for victim in victims:
@@ -173,7 +173,7 @@ class Cluster:
     def tasks_on(self, node: str) -> set[int]:
         """Return the pids of everything that jobs run on a node."""
         wanted = {f"SLURMD_NODENAME={node}".encode(), f"SLURM_CONF={self.conf}".encode()}
-        return {pid for pid in process_table() if wanted <= set(_environ(pid))}
+        return {pid for pid in process_table() if wanted <= set(environment_of(pid))}
 
     def resume(self, nodes: Iterable[str] | None = None) -> None:
         """Bring nodes back: start their slurmd, clear their state, wait until all are up."""
@@ -229,7 +229,7 @@ class Cluster:
         path = self.folder / "ports.json"
         if not path.exists():
             names = ["slurmctld", "slurmdbd", *self.names]
-            sockets = [_bound() for _ in names]
+            sockets = [bound_socket() for _ in names]
             path.write_text(json.dumps(dict(zip(names, (one.getsockname()[1] for one in sockets), strict=True))))
             for one in sockets:
                 one.close()
@@ -239,13 +239,13 @@ class Cluster:
     def _job_processes(self) -> set[int]:
         """Return what jobs of this cluster run, the daemons of their steps included."""
         wanted, table = f"SLURM_CONF={self.conf}".encode(), process_table()
-        spared = {pid for pid, _ in self.daemons.known().values()} | _with_ancestors(os.getpid())
+        spared = {pid for pid, _ in self.daemons.known().values()} | with_ancestors(os.getpid())
         found = set()
         for pid in set(table) - spared:
-            variables = _environ(pid)
+            variables = environment_of(pid)
             if wanted in variables and any(one.startswith(b"SLURM_JOB_ID=") for one in variables):
                 found.add(pid)
-            elif wanted in variables and _command(pid).startswith("slurmstepd"):
+            elif wanted in variables and command_of(pid).startswith("slurmstepd"):
                 found |= with_descendants([pid], table)
         return found - spared
 
@@ -274,41 +274,6 @@ class Cluster:
         texts = [self.folder / "log" / f"{name}.{end}" for end in ("log", "out")]
         lines = [line for path in texts if path.exists() for line in path.read_text(errors="replace").splitlines()[-3:]]
         return " | ".join(lines)
-
-
-def _bound() -> socket.socket:
-    """Return a socket on a free port below those that the system gives to outgoing connections."""
-    while True:
-        one = socket.socket()
-        try:
-            one.bind(("127.0.0.1", 12_000 + secrets.randbelow(20_000)))
-        except OSError:
-            one.close()
-        else:
-            return one
-
-
-def _environ(pid: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def _with_ancestors(pid: int) -> set[int]:
-    """Return a process and all that it descends from."""
-    table, found = process_table(), {pid}
-    while pid in table:
-        pid = table[pid].parent
-        found.add(pid)
-    return found
 
 
 def main(arguments: list[str] | None = None) -> int:

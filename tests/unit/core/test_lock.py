@@ -13,13 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from surrogate.core import claim as claim_module
-from surrogate.core.claim import claims, read_claim
-from surrogate.core.errors import LockError, StorageError
-from surrogate.core.holder import Holder, Presence, process_start
+from surrogate.core.claim import claims
+from surrogate.core.errors import LockError
+from surrogate.core.holder import Presence, process_start
 from surrogate.core.lock import Lease, read_holder
-
-QUICK = {"heartbeat_s": 0.05, "stale_s": 0.4}
+from tests.support.leases import QUICK, names, only
 
 HOLD = """
 import sys, time
@@ -29,11 +27,6 @@ lease = Lease.acquire(Path(sys.argv[1]), "surrogate run other.toml")
 print(lease.token, flush=True)
 time.sleep(60)
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "lock"
 
 
 def start_holder(folder: Path) -> subprocess.Popen[str]:
@@ -52,15 +45,6 @@ def rewrite(path: Path, **changes: object) -> None:
     """Change fields of a claim's record as another process would have written them."""
     record = json.dumps({**json.loads(path.read_bytes().partition(b" ")[2]), **changes}).encode()
     path.write_bytes(b"%08x %b" % (zlib.crc32(record), record))
-
-
-def names(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
-
-
-def only(folder: Path) -> Path:
-    (name,) = claims(folder).values()
-    return folder / name
 
 
 def elsewhere(folder: Path, **changes: object) -> Path:
@@ -243,105 +227,3 @@ def test_a_lock_that_was_removed_is_noticed_and_numbers_go_on(folder: Path) -> N
         lease.check()
     lease.release()
     assert names(folder) == ["00000041.released"]
-
-
-def test_every_flipped_byte_of_a_claim_leaves_its_living_holder_in_place(folder: Path) -> None:
-    with Lease.acquire(folder, "a", heartbeat_s=0.01) as lease:
-        path = only(folder)
-        whole = path.read_bytes()
-        for offset in range(len(whole)):
-            damaged = bytearray(whole)
-            damaged[offset] ^= 0x10
-            path.write_bytes(damaged)
-            assert read_claim(path, 1) == Holder(1, "")
-        with pytest.raises(LockError, match="left no readable record"):
-            Lease.acquire(folder, "b", heartbeat_s=0.01, stale_s=30)
-        lease.check()
-
-
-@pytest.mark.parametrize("content", [b"", b"\0" * 200, b"00000000 {}"])
-def test_a_claim_torn_by_a_power_cut_is_succeeded(folder: Path, content: bytes) -> None:
-    folder.mkdir()
-    (folder / "00000006.claim").write_bytes(content)
-    with Lease.acquire(folder, "b", **QUICK) as lease:
-        assert lease.token == 7
-
-
-def test_many_contenders_one_winner_each_time(folder: Path) -> None:
-    tokens: list[int] = []
-    start = threading.Barrier(8)
-
-    def contend() -> None:
-        start.wait()
-        for _ in range(5):
-            try:
-                lease = Lease.acquire(folder, "x", background=False)
-            except LockError:
-                continue
-            tokens.append(lease.token)
-            lease.check()
-            lease.release()
-
-    threads = [threading.Thread(target=contend) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert tokens
-    assert len(set(tokens)) == len(tokens)
-
-
-def test_a_slow_contender_cannot_take_a_number_that_was_used(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "00000004.released").write_bytes(b"")
-    assert not claim_module.make_claim(folder, Holder.here("slow", 5.0).numbered(4))
-    assert not claim_module.make_claim(folder, Holder.here("slow", 5.0).numbered(3))
-    assert names(folder) == ["00000004.released"]
-
-
-def test_a_file_system_without_hard_links_is_served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr(os, "link", refuse)
-    with Lease.acquire(folder, "a") as lease:
-        lease.check()
-        with pytest.raises(LockError):
-            Lease.acquire(folder, "b")
-
-
-def test_the_answer_to_a_link_that_was_lost_is_looked_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    link = os.link
-
-    def lossy(source: Path, target: Path) -> None:
-        link(source, target)
-        raise FileExistsError(17, "File exists")
-
-    monkeypatch.setattr(os, "link", lossy)
-    with Lease.acquire(folder, "a") as lease:
-        assert lease.token == 1
-
-
-def test_a_full_disk_is_a_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"disk is full.*Make room, then resume"):
-        Lease.acquire(folder, "a")
-    assert names(folder) == []
-
-
-def test_a_file_server_that_does_not_answer_refuses_the_commit_and_may_come_back(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Lease.acquire(folder, "a", background=False) as lease:
-
-        def broken(_: Path) -> list[str]:
-            raise OSError(5, "Input/output error")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "listdir", broken)
-            with pytest.raises(StorageError, match="Input/output error"):
-                lease.check()
-        lease.check()

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
-import os
-import subprocess
 import sys
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,23 +18,24 @@ from site_configs.resources import ResourceRequest
 from surrogate.core.checked import read_checked
 from surrogate.core.errors import ResourceError, SimulationError
 from surrogate.core.files import sha256_file
-from surrogate.core.outcome import Failure, FailureKind, Success, outcome_from_json
+from surrogate.core.outcome import FailureKind, outcome_from_json
 from surrogate.core.process import is_alive
 from surrogate.data.run_file import read_run_file
-from tests.support.executions import QUICK, folder_of, launch, lines, request_for, run, schema_for, scripted
-from tests.support.ranks import MPIEXEC
-
-SHORT = ResourceRequest(walltime_s=1)
-
-
-def failed(outcome) -> Failure:
-    assert isinstance(outcome, Failure), outcome
-    return outcome
-
-
-def succeeded(outcome) -> Success:
-    assert isinstance(outcome, Success), outcome
-    return outcome
+from tests.support.executions import (
+    QUICK,
+    SHORT,
+    Telling,
+    failed,
+    folder_of,
+    launch,
+    lines,
+    request_for,
+    run,
+    schema_for,
+    scripted,
+    stubborn_child,
+    succeeded,
+)
 
 
 def test_a_success_names_the_file_that_it_left(tmp_path: Path) -> None:
@@ -135,89 +131,11 @@ def test_a_hanging_run_is_ended_when_its_time_is_up(tmp_path: Path) -> None:
     assert [word for _, _, word in lines(ledger)] == ["start"]
 
 
-def stubborn_child(log: Path) -> int:
-    return int(log.read_text().split("stubborn child ")[1].split()[0])
-
-
 def test_who_ignores_sigterm_is_ended_with_its_child_in_another_session(tmp_path: Path) -> None:
     outcome = failed(run(tmp_path, scripted({"mode": "stubborn"}, resources=SHORT)))
     assert outcome.kind is FailureKind.TIMEOUT
     assert not is_alive(stubborn_child(tmp_path / outcome.log))
     assert "survivors" not in outcome.details
-
-
-@pytest.mark.mpi
-def test_hanging_ranks_are_ended_with_all_that_they_started(tmp_path: Path) -> None:
-    two = ResourceRequest.resolve(ranks=2, walltime_s=3)
-    outcome = failed(run(tmp_path, scripted({"mode": "stubborn", "mpi": True}, resources=two)))
-    assert outcome.kind is FailureKind.TIMEOUT
-    assert not is_alive(stubborn_child(tmp_path / outcome.log))
-
-
-@pytest.mark.mpi
-def test_ranks_compute_what_one_process_computes(tmp_path: Path) -> None:
-    serial = succeeded(run(tmp_path / "one", scripted()))
-    three = ResourceRequest.resolve(ranks=3, walltime_s=60)
-    ranks = succeeded(run(tmp_path / "three", scripted({"mpi": True}, resources=three)))
-    first, second = (read_run_file(tmp_path / at / out.path) for at, out in (("one", serial), ("three", ranks)))
-    np.testing.assert_array_equal(first.columns["wave"], second.columns["wave"])
-    assert serial.run_id == ranks.run_id
-
-
-@pytest.mark.mpi
-def test_ranks_start_inside_another_job_as_if_there_were_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    leaked = {
-        "PMI_RANK": "1", "PMI_SIZE": "4", "PMI_FD": "99", "PMI_PORT": "localhost:1", "PMIX_RANK": "0",
-        "MPI_LOCALNRANKS": "4", "MPI_LOCALRANKID": "1", "HYDI_CONTROL_FD": "98", "HYDRA_HOST_FILE": "/no/such/file",
-        "SLURM_JOB_ID": "1", "SLURM_NTASKS": "4", "SLURM_NODELIST": "nowhere", "SLURM_JOB_NODELIST": "nowhere",
-        "SLURM_TASKS_PER_NODE": "4", "SLURM_NNODES": "1",
-    }  # fmt: skip
-    for name, value in leaked.items():
-        monkeypatch.setenv(name, value)
-    two = ResourceRequest.resolve(ranks=2, walltime_s=60)
-    succeeded(run(tmp_path, scripted({"mpi": True}, resources=two)))
-
-
-@pytest.mark.mpi
-def test_a_wrong_world_is_noticed_by_every_rank(tmp_path: Path) -> None:
-    def singletons(program: Program, resources: ResourceRequest) -> list[str]:
-        return list(program.argv)
-
-    two = ResourceRequest.resolve(ranks=2, walltime_s=60)
-    outcome = failed(run(tmp_path, scripted({"mpi": True}, resources=two), launch=singletons))
-    assert outcome.kind is FailureKind.LAUNCHER
-    assert not outcome.retryable
-    assert "did not find each other" in outcome.message
-
-
-@pytest.mark.mpi
-@pytest.mark.parametrize(
-    ("mode", "kind", "says"),
-    [
-        ("crash", FailureKind.EXIT_STATUS, "SIGSEGV"),
-        ("killed", FailureKind.OUT_OF_MEMORY, "SIGKILL"),
-        ("fail", FailureKind.EXIT_STATUS, "exit status 1"),
-    ],
-)
-def test_the_end_of_a_rank_is_told_through_the_launcher(tmp_path: Path, mode: str, kind, says: str) -> None:
-    two = ResourceRequest.resolve(ranks=2, walltime_s=60)
-    outcome = failed(run(tmp_path, scripted({"mpi": True, "mode": mode}, resources=two)))
-    assert outcome.kind is kind
-    assert says in outcome.message
-
-
-@pytest.mark.mpi
-def test_a_program_that_the_launcher_does_not_find_is_told(tmp_path: Path) -> None:
-    outcome = failed(run(tmp_path, scripted(), launch=lambda *_: [MPIEXEC, "-n", "2", "/no/such/solver"]))
-    assert (outcome.kind, outcome.retryable) == (FailureKind.LAUNCHER, False)
-    assert "did not find the program" in outcome.message
-
-
-class Telling(Scripted):
-    """Runs a program that prints its environment and exits with a failure."""
-
-    def program(self, request: RunRequest, folder: Path) -> Program:
-        return Program(("env",), mpi=False, environment={"OWN": "set", "OMP_NUM_THREADS": "7"})
 
 
 def test_the_program_sees_no_trace_of_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,17 +153,6 @@ def test_the_program_sees_no_trace_of_another_job(tmp_path: Path, monkeypatch: p
     assert seen["SURROGATE_RUN"] == request.run_id
     assert (seen["OWN"], seen["OMP_NUM_THREADS"]) == ("set", "7")
     assert "SURROGATE_WORLD_SIZE" not in seen
-
-
-def test_ranks_are_told_their_number_and_their_cores(tmp_path: Path) -> None:
-    class Parallel(Telling):
-        def program(self, request: RunRequest, folder: Path) -> Program:
-            return Program(("env",))
-
-    resources = ResourceRequest.resolve(ranks=4, cores_per_rank=3)
-    outcome = failed(run(tmp_path, scripted(resources=resources), Parallel(), launch=lambda program, _: ["env"]))
-    seen = (tmp_path / outcome.log).read_text().splitlines()
-    assert {"SURROGATE_WORLD_SIZE=4", "OMP_NUM_THREADS=3"} <= set(seen)
 
 
 def test_a_missing_launcher_is_a_failure_of_the_launcher(tmp_path: Path) -> None:
@@ -296,127 +203,6 @@ def test_a_full_disk_is_the_infrastructures_fault(tmp_path: Path, monkeypatch: p
 def test_a_wrong_column_type_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scripted, "parse", lambda *_: RunData({"wave": np.array([object()]), "level": np.zeros(1)}))
     assert failed(run(tmp_path, scripted())).kind is FailureKind.OUTPUT_UNREADABLE
-
-
-def test_a_finished_run_is_adopted_and_not_executed_again(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
-    request = scripted({"ledger": str(ledger)})
-    first = succeeded(run(tmp_path, request))
-    assert run(tmp_path, request) == first
-    assert run(tmp_path, replace(request, attempt=3)) == first
-    assert len(lines(ledger)) == 2
-
-
-@pytest.mark.parametrize("damage", ["torn", "changed", "gone", "receipt", "another"])
-def test_a_damaged_run_is_not_adopted(tmp_path: Path, damage: str) -> None:
-    ledger = tmp_path / "ledger"
-    request = scripted({"ledger": str(ledger)})
-    path = tmp_path / succeeded(run(tmp_path, request)).path
-    receipt = path.parent / "receipt.json"
-    content = bytearray(path.read_bytes())
-    if damage == "torn":
-        path.write_bytes(content[:-1])
-    elif damage == "changed":
-        content[700] ^= 1
-        path.write_bytes(content)
-    elif damage == "gone":
-        path.unlink()
-    elif damage == "receipt":
-        receipt.write_text(receipt.read_text()[:-9])
-    else:
-        receipt.write_text(receipt.read_text().replace(request.run_id, "0" * 32))
-    succeeded(run(tmp_path, request))
-    assert len(lines(ledger)) == 4
-
-
-def test_a_copied_run_is_adopted_with_the_time_of_its_receipt(tmp_path: Path) -> None:
-    request = scripted()
-    outcome = succeeded(run(tmp_path, request))
-    os.utime(tmp_path / outcome.path, ns=(1, 1))
-    assert run(tmp_path, request) == outcome
-    assert (tmp_path / outcome.path).stat().st_mtime_ns == outcome.mtime_ns
-
-
-@pytest.mark.parametrize(("mode", "executions"), [("fail", 1), ("nan", 1), ("lost", 2)])
-def test_a_failure_is_adopted_when_it_is_this_attempts_and_not_the_infrastructures(tmp_path, mode, executions) -> None:
-    ledger = tmp_path / "ledger"
-    request = scripted({"mode": mode, "ledger": str(ledger)})
-    first, second = failed(run(tmp_path, request)), failed(run(tmp_path, request))
-    assert first.kind is second.kind
-    assert (first == second) is (executions == 1)
-    assert sum(word == "start" for _, _, word in lines(ledger)) == executions
-    failed(run(tmp_path, replace(request, remedies=("other",))))
-    assert sum(word == "start" for _, _, word in lines(ledger)) == executions + 1
-
-
-WORKER = """
-import json, sys
-from pathlib import Path
-from tests.support.ranks import MPIEXEC
-from tests.support.executions import run, scripted
-outcome = run(Path(sys.argv[1]), scripted(json.loads(sys.argv[2])))
-print(json.dumps(outcome.to_json()))
-"""
-
-
-def wait_until(condition, seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_an_orphan_that_is_still_writing_is_waited_for_and_adopted(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
-    options = {"ledger": str(ledger), "seconds": 1.0}
-    root = str(Path(__file__).resolve().parents[3])
-    line = [sys.executable, "-c", WORKER, str(tmp_path), json.dumps(options)]
-    with subprocess.Popen(line, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.PIPE) as orphan:
-        wait_until(lambda: lines(ledger))
-        mine = succeeded(run(tmp_path, scripted(options)))
-        assert outcome_from_json(json.loads(orphan.communicate()[0])) == mine
-    assert [word for _, _, word in lines(ledger)] == ["start", "end"]
-
-
-def test_what_a_dead_worker_left_running_is_ended_before_the_run_begins_anew(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
-    options = {"ledger": str(ledger), "mode": "hang"}
-    root = str(Path(__file__).resolve().parents[3])
-    line = [sys.executable, "-c", WORKER, str(tmp_path), json.dumps(options)]
-    with subprocess.Popen(line, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.DEVNULL) as worker:
-        wait_until(lambda: lines(ledger))
-        worker.kill()
-    request = scripted({"ledger": str(ledger)})
-    from surrogate.core.process import find_tagged
-
-    (left,) = find_tagged("SURROGATE_RUN", request.run_id)
-    succeeded(run(tmp_path, request))
-    assert not is_alive(left)
-
-
-def test_a_run_that_another_process_holds_for_ever_is_given_up(tmp_path: Path) -> None:
-    request = scripted(resources=SHORT)
-    lock = folder_of(tmp_path, request).with_name(f"{request.run_id}.lock")
-    lock.parent.mkdir(parents=True)
-    with lock.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        outcome = failed(run(tmp_path, request, keeping=replace(QUICK, wait_s=-0.8)))
-    assert outcome.kind is FailureKind.INTERRUPTED
-    assert not folder_of(tmp_path, request).exists()
-
-
-def test_the_same_run_in_many_threads_is_executed_once(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger"
-    request, outcomes = scripted({"ledger": str(ledger)}), []
-    threads = [threading.Thread(target=lambda: outcomes.append(run(tmp_path, request))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(outcomes) == 8
-    assert len(set(outcomes)) == 1
-    assert len(lines(ledger)) == 2
-    assert not list(tmp_path.glob("runs/??/*.lock"))
 
 
 def test_long_output_is_cut_to_its_two_ends(tmp_path: Path) -> None:

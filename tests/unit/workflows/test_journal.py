@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,6 @@ from surrogate.core.lock import Lease
 from tests.support.journalled import failed, finished, opened, packed, plain, planned, run_id, started
 from workflows.journal import Journal, RunStatus, read_state
 from workflows.journal_format import frame, list_files, to_bytes
-
-
-@pytest.fixture
-def lease(tmp_path: Path) -> Iterator[Lease]:
-    with Lease.acquire(tmp_path / "lock", "surrogate run a.toml", background=False) as held:
-        yield held
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "journal"
 
 
 def test_the_state_survives_closing_and_a_new_holder(folder: Path, lease: Lease) -> None:

@@ -8,17 +8,15 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from surrogate.core.errors import LockError, StorageError
+from surrogate.core.errors import StorageError
 from surrogate.core.lock import Lease
-from tests.support.journalled import finished, opened, plain, planned, run_id, started
+from tests.support.journalled import opened, plain, planned, run_id, started
 from workflows import journal as journal_module
-from workflows import journal_reader
-from workflows.journal import Journal, JournalState, RunStatus, read_state, tail
+from workflows.journal import Journal, RunStatus, read_state, tail
 from workflows.journal_format import list_files
 
 WRITE_ON = """
@@ -43,17 +41,6 @@ with Journal.open(base / "journal", lease, every_s=0.001, renew_bytes=4000) as j
             journal.commit()
             print("durable", seq, flush=True)
 """
-
-
-@pytest.fixture
-def lease(tmp_path: Path) -> Iterator[Lease]:
-    with Lease.acquire(tmp_path / "lock", "surrogate run a.toml", background=False) as held:
-        yield held
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "journal"
 
 
 def test_a_writer_killed_at_any_moment_loses_nothing_that_it_told_durable(tmp_path: Path) -> None:
@@ -241,218 +228,3 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
             assert plain(loaded.state) == before
     finally:
         subprocess.run(["umount", str(disk)], check=True)
-
-
-def test_a_writer_whose_lease_is_lost_writes_nothing(folder: Path, tmp_path: Path, lease: Lease) -> None:
-    with Journal.open(folder, lease, background=False) as journal:
-        journal.append(opened())
-        journal.commit()
-        journal.append(planned(0))
-        content = (folder / str(journal.position.name)).read_bytes()
-        taker = succeed(lease, tmp_path)
-        for _ in range(2):
-            with pytest.raises(LockError, match="taken over"):
-                journal.commit()
-        with pytest.raises(LockError, match="taken over"):
-            journal.append(planned(1))
-        assert (folder / str(list_files(folder)[-1])).read_bytes() == content
-        assert journal.durable == 1
-        journal._waiting.clear()
-    taker.release()
-
-
-def succeed(lease: Lease, tmp_path: Path) -> Lease:
-    """Take the lock over, as a process elsewhere would that saw no heartbeat."""
-    claim = tmp_path / "lock" / f"{lease.token:08d}.claim"
-    claim.write_bytes(b"")
-    return Lease.acquire(tmp_path / "lock", "taker", background=False, heartbeat_s=0.01, stale_s=0.02)
-
-
-def test_what_a_fenced_writer_still_writes_is_neither_read_nor_told_durable(
-    folder: Path, tmp_path: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The worst moment: the old writer has checked its lease, and is held up before it writes."""
-    old = Journal.open(folder, lease, background=False)
-    old.append(planned(0))
-    old.commit()
-    reader = read_state(folder)
-    assert reader is not None
-    old.append(planned(1))
-    takers: list[tuple[Lease, Journal]] = []
-    write = os.pwrite
-
-    def late(handle: int, data: bytes, offset: int) -> int:
-        if not takers:
-            taker = succeed(lease, tmp_path)
-            takers.append((taker, Journal.open(folder, taker, background=False)))
-        return write(handle, data, offset)
-
-    monkeypatch.setattr(os, "pwrite", late)
-    with pytest.raises(LockError, match="taken over"):
-        old.commit()
-    assert old.durable == 1
-    ((taker, new),) = takers
-    assert list(new.state.runs) == [run_id(0)]
-    new.append(planned(2))
-    new.commit()
-    loaded = read_state(folder)
-    assert loaded is not None
-    assert list(loaded.state.runs) == [run_id(0), run_id(2)]
-    # A reader that follows the old file is told to read again, or goes over to the new one; it never mixes both.
-    entries, _ = tail(folder, reader.position)
-    assert [entry.event["runs"][0]["run_id"] for entry in entries if "runs" in entry.event] == [run_id(2)]
-    old._waiting.clear()
-    old.close()
-    new.close()
-    taker.release()
-
-
-def test_a_fenced_writer_that_compacts_harms_nobody(
-    folder: Path, tmp_path: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its snapshot is finished and named after another has taken over and gone on for a while."""
-    old = Journal.open(folder, lease, background=False)
-    old.append(planned(0))
-    old.commit()
-    taker = succeed(lease, tmp_path)
-    new = Journal.open(folder, taker, background=False)
-    new.append(planned(1))
-    new.commit()
-    monkeypatch.setattr(Lease, "check", lambda _: None)
-    old._writer.renew(old.state)
-    monkeypatch.undo()
-    assert len(list_files(folder)) > 2
-    new.append(planned(2))
-    new.commit()
-    loaded = read_state(folder)
-    assert loaded is not None
-    assert loaded.repaired == []
-    assert list(loaded.state.runs) == [run_id(0), run_id(1), run_id(2)]
-    new._writer.renew(new.state)
-    new._writer.renew(new.state)
-    assert len(list_files(folder)) == 2
-    old.close()
-    new.close()
-    taker.release()
-
-
-def test_a_torn_end_is_dropped_and_told_where_no_commit_was_finished(folder: Path, lease: Lease) -> None:
-    with Journal.open(folder, lease, background=False) as journal:
-        journal.append(planned(0))
-        journal.commit()
-    with Journal.open(folder, lease, background=False) as journal:
-        journal.append(finished(0) | {"event": "of.a.later.version"})
-        for number in range(1, 4):
-            journal.append(planned(number))
-        journal.commit()
-        path = folder / str(journal.position.name)
-        start = path.read_bytes().index(b"[2,2,")
-    content = path.read_bytes()
-    (folder / "newest").unlink()  # it is written behind the commit
-    for end in (start - 18, start, start + 40, len(content) - 1):
-        path.write_bytes(content[:end])
-        loaded = read_state(folder)
-        assert loaded is not None
-        assert loaded.torn < end
-    path.write_bytes(content[: start + 40] + bytes(300))
-    with Journal.open(folder, lease, background=False) as journal:
-        assert list(journal.state.runs) == [run_id(0)]
-        assert any("bytes of an interrupted write" in note for note in journal.repaired)
-        journal.append(planned(7))
-        journal.commit()
-    loaded = read_state(folder)
-    assert loaded is not None
-    assert list(loaded.state.runs) == [run_id(0), run_id(7)]
-    assert loaded.torn == 0
-
-
-def test_blocks_of_one_commit_that_reached_the_disk_out_of_order_are_a_torn_end(folder: Path, lease: Lease) -> None:
-    """After a power cut a later event of the unfinished commit may be whole while an earlier one is not."""
-    with Journal.open(folder, lease, background=False) as journal:
-        journal.append(opened())
-        journal.commit()
-        pointer = (folder / "newest").read_bytes()
-        for number in range(3):
-            journal.append(planned(number))
-        journal.commit()
-        path = folder / str(journal.position.name)
-    (folder / "newest").write_bytes(pointer)
-    content = path.read_bytes()
-    middle = content.index(b"[3,2,")
-    path.write_bytes(content[:middle] + bytes(50) + content[middle + 50 :])
-    with Journal.open(folder, lease, background=False) as journal:
-        assert list(journal.state.runs) == [run_id(0)]
-        assert "interrupted write" in journal.repaired[0]
-
-
-def test_a_clock_that_was_set_back_does_not_turn_time_round(
-    folder: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Journal.open(folder, lease, background=False) as journal:
-        journal.append(opened())
-        monkeypatch.setattr(time, "time", lambda: 0.0)
-        journal.append(planned(0))
-        journal.commit()
-    entries, _ = tail(folder)
-    assert entries[1].at >= entries[0].at > 0
-
-
-def test_a_reader_looks_again_before_it_believes_damage(
-    folder: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Journal.open(folder, lease, background=False) as journal:
-        for number in range(3):
-            journal.append(planned(number))
-            journal.commit()
-        path = folder / str(journal.position.name)
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"[2,2,", b"[2,\x00,"))
-
-    def mend(_: float) -> None:
-        path.write_bytes(content)
-
-    monkeypatch.setattr(journal_reader.time, "sleep", mend)
-    loaded = read_state(folder)
-    assert loaded is not None
-    assert loaded.state.seq == 3
-
-
-def test_a_journal_that_cannot_be_read_is_a_sentence(
-    folder: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Journal.open(folder, lease, background=False) as journal:
-        journal.append(planned(0))
-    monkeypatch.setattr(journal_reader, "_BETWEEN_LOOKS_S", 0.0)
-
-    def refuse(_: Path, *, sparse: bool) -> None:
-        raise OSError(errno.ESTALE, "Stale file handle")
-
-    monkeypatch.setattr(journal_reader, "load", refuse)
-    with pytest.raises(StorageError, match="could not be read: the system says 'Stale file handle'"):
-        read_state(folder)
-
-
-def test_what_is_appended_while_a_reader_reads_is_not_mistaken_for_damage(
-    folder: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The reader meets half a line at the end; before it reads on, the rest and a whole commit arrive."""
-    with Journal.open(folder, lease, background=False) as journal:
-        for number in range(3):
-            journal.append(planned(number))
-            journal.commit()
-        path = folder / str(journal.position.name)
-    content = path.read_bytes()
-    second = content.index(b"[2,2,")
-    (folder / "newest").unlink()
-    path.write_bytes(content[: second + 20])
-    decode = journal_reader.journal_codec.decode
-
-    def late(blocks: Iterator[dict[str, object]], sparse: bool) -> JournalState:
-        state = decode(blocks, sparse)
-        path.write_bytes(content)
-        return state
-
-    monkeypatch.setattr(journal_reader.journal_codec, "decode", late)
-    loaded = journal_reader.load(folder)
-    assert loaded is not None
-    assert loaded.state.seq == 1

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from surrogate.core.lock import Lease
 from tests.support.journalled import finished, opened, plain, planned, run_id, started, summary
@@ -14,17 +11,6 @@ from workflows import journal_events
 from workflows.journal import SKIPPED, Journal, Position, read_state, tail
 from workflows.journal_format import FileName
 from workflows.status import Follower
-
-
-@pytest.fixture
-def lease(tmp_path: Path) -> Iterator[Lease]:
-    with Lease.acquire(tmp_path / "lock", "surrogate run a.toml", background=False) as held:
-        yield held
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "journal"
 
 
 def test_a_tail_goes_on_where_it_stopped(folder: Path, lease: Lease) -> None:
