@@ -25,6 +25,7 @@ from sim_wrappers.folders import (
     put_back,
     read_receipt,
     renew,
+    run_tag,
     tail,
 )
 from sim_wrappers.protocol import Program, RunData, RunRequest, Simulator
@@ -141,7 +142,7 @@ class _Execution:
         return outcome
 
     def _steps(self) -> Success:
-        previous = renew(self.folder, self.request.run_id)
+        previous = renew(self.folder)
         if previous is not None and isinstance(self.simulator, Described):
             put_back(previous, self.folder, self.simulator.restart_files(self.request.options))
         try:
@@ -214,7 +215,7 @@ class _Execution:
         """Return the program's whole environment: this one's, scrubbed, and what the run adds."""
         environment = scrubbed_environment(os.environ, self.keeping.environment)
         environment["OMP_NUM_THREADS"] = str(self.request.resources.cores_per_rank)
-        environment[RUN_VARIABLE] = self.request.run_id
+        environment[RUN_VARIABLE] = run_tag(self.folder)
         if program.mpi:
             environment[WORLD_SIZE_VARIABLE] = str(self.request.resources.ranks)
         return {**environment, **program.environment}

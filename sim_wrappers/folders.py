@@ -14,6 +14,7 @@ from sim_wrappers.protocol import RunRequest
 from surrogate.core.checked import read_checked
 from surrogate.core.errors import IntegrityError
 from surrogate.core.files import sha256_file
+from surrogate.core.identity import digest
 from surrogate.core.outcome import Budget, Failure, FailureKind, Outcome, Success, outcome_from_json
 from surrogate.core.process import RUN_VARIABLE, kill_tagged
 
@@ -70,12 +71,22 @@ def _try_lock(path: Path) -> int | None:
     return None
 
 
-def renew(folder: Path, run_id: str) -> Path | None:
+def run_tag(folder: Path) -> str:
+    """Return the tag (hex, 32 characters) that every process of a run carries in `RUN_VARIABLE`.
+
+    It is made of the run's folder: the same run of another working directory is somebody else's.
+
+    Args:
+        folder: Folder of the run.
+    """
+    return digest("run", str(folder.resolve()))[:32]
+
+
+def renew(folder: Path) -> Path | None:
     """Make the folder of a run anew, empty; end what a dead worker left running for it.
 
     Args:
         folder: Folder of the run; the caller holds its lock.
-        run_id: Tag of the run's processes.
 
     Returns:
         Where what stood there before waits to be removed, or None.
@@ -83,7 +94,7 @@ def renew(folder: Path, run_id: str) -> Path | None:
     try:
         folder.mkdir()
     except FileExistsError:
-        kill_tagged(RUN_VARIABLE, run_id)
+        kill_tagged(RUN_VARIABLE, run_tag(folder))
         previous = folder.with_name(f".{folder.name}.old")
         shutil.rmtree(previous, ignore_errors=True)
         folder.rename(previous)

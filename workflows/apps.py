@@ -39,15 +39,16 @@ def execute_run(context: str, request: str, needs_s: float = 0.0) -> str:
     """
     from sim_wrappers import catalog
     from sim_wrappers.execute import Keeping, execute
-    from sim_wrappers.folders import log_name
+    from sim_wrappers.folders import log_name, run_tag
     from workflows.adoption import run_folder
 
     common = RunContext.from_text(context)
     run = request_from_text(request)
     workdir = Path(common.workdir)
-    log = run_folder(workdir, run.run_id) / log_name(run.attempt)
+    folder = run_folder(workdir, run.run_id)
+    log, tag = folder / log_name(run.attempt), run_tag(folder)
     # Once the program has ended, its receipt is written in an instant: the work would only have to be done again.
-    guard(run.run_id, over=lambda: log.exists() and not find_tagged(RUN_VARIABLE, run.run_id))
+    guard(tag, over=lambda: log.exists() and not find_tagged(RUN_VARIABLE, tag))
     around = allocation.current()
     if around is not None and around.refuses(needs_s):
         return refusal(around.block)
@@ -58,7 +59,7 @@ def execute_run(context: str, request: str, needs_s: float = 0.0) -> str:
             run,
             catalog.get(run.simulator),
             launch,
-            run_folder(workdir, run.run_id),
+            folder,
             workdir=workdir,
             space_schema=common.schema,
             keeping=Keeping(environment=kept),

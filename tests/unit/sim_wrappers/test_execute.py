@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sim_wrappers import catalog
+from sim_wrappers.folders import run_tag
 from sim_wrappers.protocol import Program, RunData, RunRequest
 from sim_wrappers.scripted.adapter import Scripted
 from site_configs.resources import ResourceRequest
@@ -150,7 +151,7 @@ def test_the_program_sees_no_trace_of_another_job(tmp_path: Path, monkeypatch: p
     assert "leaked" not in seen.values()
     assert seen["SLURM_CONF"] == "kept"
     assert seen["SURROGATE_CAMPAIGN"] == "campaign-7"
-    assert seen["SURROGATE_RUN"] == request.run_id
+    assert seen["SURROGATE_RUN"] == run_tag(folder_of(tmp_path, request))
     assert (seen["OWN"], seen["OMP_NUM_THREADS"]) == ("set", "7")
     assert "SURROGATE_WORLD_SIZE" not in seen
 

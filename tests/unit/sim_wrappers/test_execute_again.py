@@ -9,13 +9,15 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sim_wrappers.folders import run_tag
 from surrogate.core.outcome import FailureKind, outcome_from_json
-from surrogate.core.process import is_alive
+from surrogate.core.process import RUN_VARIABLE, find_tagged, is_alive
 from tests.support.executions import (
     QUICK,
     SHORT,
@@ -117,11 +119,20 @@ def test_what_a_dead_worker_left_running_is_ended_before_the_run_begins_anew(tmp
         wait_until(lambda: lines(ledger))
         worker.kill()
     request = scripted({"ledger": str(ledger)})
-    from surrogate.core.process import find_tagged
-
-    (left,) = find_tagged("SURROGATE_RUN", request.run_id)
+    (left,) = find_tagged(RUN_VARIABLE, run_tag(folder_of(tmp_path, request)))
     succeeded(run(tmp_path, request))
     assert not is_alive(left)
+
+
+def test_the_same_run_of_another_working_directory_is_left_alone(tmp_path: Path) -> None:
+    options = {"ledger": str(tmp_path / "ledger"), "seconds": 1.0}
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(run, tmp_path / "other", scripted(options))
+        wait_until(lambda: lines(tmp_path / "ledger"))
+        request = scripted(options)
+        folder_of(tmp_path / "mine", request).mkdir(parents=True)  # what was there is done away with
+        succeeded(run(tmp_path / "mine", request))
+        succeeded(other.result())
 
 
 def test_a_run_that_another_process_holds_for_ever_is_given_up(tmp_path: Path) -> None:
