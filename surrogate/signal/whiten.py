@@ -76,7 +76,7 @@ def whitener(psd: Psd, rate: int, filter_s: float, low_hz: float, high_hz: float
     half = round(filter_s * rate / 2.0)
     top = rate / 2.0 if high_hz is None else min(high_hz, rate / 2.0)
     # The grid is fine enough that the filter's own truncation is what limits it.
-    samples = 1 << max(2 * half + 1, round(rate / psd.df)).bit_length()
+    samples = 4 << max(2 * half + 1, round(rate / psd.df)).bit_length()
     frequencies = np.arange(samples // 2 + 1) * rate / samples
     density = psd.for_samples(samples, rate)
     inside = (frequencies >= low_hz) & (frequencies < top)
