@@ -13,6 +13,7 @@ from surrogate.data.readers.protocol import Sketch
 from surrogate.design.catalogue import space_from_json
 from surrogate.design.parameters import Parameter, ParameterSpace
 from surrogate.design.space import InputSpace
+from surrogate.design.structures import StructureSet
 from workflows.config import CampaignConfig
 
 
@@ -49,7 +50,7 @@ def sketch_of(description: Description) -> Sketch:
     """Return a description as a sketch, so that what a campaign's file says can be put on it again."""
     schema, space = description.schema, description.space
     if not isinstance(space, ParameterSpace):
-        return Sketch({}, schema.outputs, schema.coordinates, space)
+        return Sketch({}, (*schema.outputs, *schema.facts), schema.coordinates, space)
     inputs = {entry.name: {key: value for key, value in entry.to_json().items() if key != "name"}
               for entry in space.parameters}  # fmt: skip
     return Sketch(inputs, schema.outputs, schema.coordinates)
@@ -98,7 +99,14 @@ def known_so_far(campaign: CampaignConfig, sketch: Sketch) -> dict[str, dict[str
 def _space(campaign: CampaignConfig, sketch: Sketch) -> InputSpace:
     if sketch.space is not None:
         _refuse_unknown(campaign, "inputs", campaign.inputs, ())
+        if campaign.space is not None and isinstance(sketch.space, StructureSet):
+            return replace(sketch.space, group=campaign.space.group)
         return sketch.space
+    if campaign.space is not None:
+        raise ConfigError(
+            f"In {campaign.where}, [space] names structures of atoms, and the inputs of the files are single numbers "
+            "and words."
+        )
     inputs = known_so_far(campaign, sketch)
     return ParameterSpace(
         tuple(

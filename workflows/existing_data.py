@@ -62,7 +62,8 @@ class ExistingData:
     def output_schema(self, options: Mapping[str, Any]) -> Schema:
         """Return the outputs and coordinates."""
         del options
-        return Schema(self._description.schema.outputs, self._description.schema.coordinates)
+        schema = self._description.schema
+        return Schema((*schema.outputs, *schema.facts), schema.coordinates)
 
     def prepare(self, request: RunRequest, folder: Path) -> None:
         """Refuse."""

@@ -50,6 +50,9 @@ def check_unit(unit: str) -> str:
 def conversion_factor(source: str, target: str) -> float:
     """Return the factor that turns a number in `source` into one in `target`.
 
+    An amount per mole and the same per particle are the same thing here, as chemists say energies: 'kcal/mol' becomes
+    'hartree'.
+
     Args:
         source: Unit of the number at hand.
         target: Unit that is wanted.
@@ -67,9 +70,26 @@ def conversion_factor(source: str, target: str) -> float:
         zero = float(registry.Quantity(0.0, source).to(target).magnitude)
         one = float(registry.Quantity(1.0, source).to(target).magnitude)
     except pint.DimensionalityError as error:
+        molar = _per_particle(source, target)
+        if molar is not None:
+            return molar
         raise UnitError(f"'{source}' cannot be converted to '{target}': their dimensions differ.") from error
     except pint.OffsetUnitCalculusError as error:
         raise UnitError(f"'{source}' to '{target}' needs an offset; give the values in '{target}'.") from error
     if zero != 0.0:
         raise UnitError(f"'{source}' to '{target}' needs an offset; give the values in '{target}'.")
     return one
+
+
+def _per_particle(source: str, target: str) -> float | None:
+    """Return the factor between an amount per mole and one per particle, or None when the two are not that."""
+    import pint
+
+    registry = _registry()
+    for power in (-1, 1):
+        try:
+            amount = registry.Quantity(1.0, source) * registry.Quantity(1.0, "avogadro_constant") ** power
+            return float(amount.to(target).magnitude)
+        except (pint.DimensionalityError, pint.OffsetUnitCalculusError):
+            continue
+    return None

@@ -30,6 +30,10 @@ def _ingest(
     format_name: Annotated[
         str | None, typer.Option("--format", help="Format, where the mapping does not say it or none is needed.")
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="What the mapping would say; may be given several times."),
+    ] = None,
     campaign: Annotated[
         str | None, typer.Option("--campaign", metavar="FILE", help="Campaign with [data]; needed the first time.")
     ] = None,
@@ -51,7 +55,7 @@ def _ingest(
         raise ConfigError(
             "Say how the files are to be read: --mapping FILE, or --format NAME for a format that needs none."
         )
-    layout = load_layout(mapping, format_name)
+    layout = load_layout(mapping, format_name, option or ())
     described = load_campaign(campaign) if campaign is not None else None
     act = work.dry_run if dry_run else work.ingest
     with console.progress() as progress:

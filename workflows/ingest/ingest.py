@@ -193,10 +193,17 @@ def _prepared(
     if workspace.facts_file.is_file() and facts(workspace).get("data") is not None:
         plan = plan_existing(campaign, workdir)
         with contextlib.suppress(DataError):  # files that cannot be read are refused one by one
-            _check_names(plan, common_sketch(files, layout), layout)
+            _check_names(plan, _told(common_sketch(files, layout), progress), layout)
         return files, plan, site
-    sketch = with_ranges(campaign, common_sketch(files, layout), files, layout, progress.say)
+    sketch = with_ranges(campaign, _told(common_sketch(files, layout), progress), files, layout, progress.say)
     return files, data_plan(campaign, described(campaign, sketch)), site
+
+
+def _told(sketch: Sketch, progress: Progress) -> Sketch:
+    """Tell what the reader assumes, and return the sketch."""
+    for sentence in sketch.sentences:
+        progress.say(sentence)
+    return sketch
 
 
 def _check_names(plan: Plan, sketch: Sketch, layout: Layout) -> None:
@@ -204,7 +211,7 @@ def _check_names(plan: Plan, sketch: Sketch, layout: Layout) -> None:
     names = {"inputs": list(sketch.inputs), "outputs": [column.name for column in sketch.outputs]}
     if sketch.space is not None:
         names["inputs"] = [column.name for column in sketch.space.columns]
-    wanted = {"inputs": plan.schema.inputs, "outputs": plan.schema.outputs}
+    wanted = {"inputs": plan.schema.inputs, "outputs": (*plan.schema.outputs, *plan.schema.facts)}
     for table, columns in wanted.items():
         known = [column.name for column in columns]
         for name in names[table]:

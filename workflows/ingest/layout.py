@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,18 +34,19 @@ class Layout:
     digest: str
 
 
-def load_layout(path: Path | None, format_name: str | None = None) -> Layout:
+def load_layout(path: Path | None, format_name: str | None = None, pairs: Sequence[str] = ()) -> Layout:
     """Read a mapping file.
 
     Args:
         path: A TOML file, or None for a format that needs no mapping.
         format_name: The format, where the file does not say it.
+        pairs: Further keys of the file as `name=value`; a value that is no TOML is text.
 
     Raises:
         ConfigError: If there is no such file, it is no TOML, or a key is missing, unknown or wrong.
     """
-    table = _read(path) if path is not None else {}
-    where = str(path) if path is not None else "the mapping"
+    table = {**(_read(path) if path is not None else {}), **dict(_parsed(pair) for pair in pairs)}
+    where = str(path) if path is not None else "the mapping" if not pairs else "the options"
     said = table.pop("format", None)
     if said is not None and not isinstance(said, str):
         raise ConfigError(f"In {where}, 'format': text in quotation marks is needed, and {said!r} was found.")
@@ -61,6 +63,21 @@ def load_layout(path: Path | None, format_name: str | None = None) -> Layout:
         raise ConfigError(f"In {where}, 'format': {error}" if said else str(error)) from error
     options = validated_table(reader.options_type, table, where)
     return Layout(reader, options, where, digest("layout", name, options.model_dump(mode="json")))
+
+
+def _parsed(pair: str) -> tuple[str, Any]:
+    """Return name and value of an option.
+
+    Raises:
+        ConfigError: If it is no pair.
+    """
+    name, equals, value = (part.strip() for part in pair.partition("="))
+    if not equals or not name:
+        raise ConfigError(f"An option is written name=value, and '{pair}' was found.")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name, value
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -58,6 +58,8 @@ def common_sketch(paths: Sequence[Path], layout: Layout) -> Sketch:
         if len(found) >= _LOOKED_AT:
             break
     if not found:
+        if len(paths) == 1:
+            raise DataError(str(problem))
         raise DataError(f"None of the {len(paths)} files can be read by {layout.where}. The first: {problem}")
     return max(found, key=lambda sketch: sum(_same_columns(sketch, other) for other in found))
 

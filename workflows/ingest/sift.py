@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from surrogate.core.errors import DataError, nearest
 from surrogate.core.identity import canonical_float
+from surrogate.core.molecules import structures_of
 from surrogate.core.outcome import FailureKind
 from surrogate.core.schema import Ragged, Schema, Values
+from surrogate.core.structure import problem
 from surrogate.data.admission import judge, unfit_samples
 from surrogate.data.columns import found_schema, storable
 from surrogate.data.conform import structure
@@ -20,6 +22,7 @@ from surrogate.data.readers.protocol import Block, Piece
 from surrogate.data.run_file import RunFile
 from surrogate.design.parameters import ParameterSpace
 from surrogate.design.space import InputSpace
+from surrogate.design.structures import StructureSet
 
 NAMED = 50
 """Refused samples of a piece that are named one by one; the others share one entry."""
@@ -81,7 +84,11 @@ def sift(block: Block, piece: Piece, schema: Schema, space: InputSpace) -> Sifte
     if findings:
         reason = " ".join(sentence for _, sentence in findings[:4])
         return _all_refused(piece, findings[0][0], reason, _point(run, schema, 0) if piece.rows == 1 else {})
-    strangers = dict(_unknown_words(run, space, piece.start))
+    if isinstance(space, StructureSet):
+        run = replace(run, groups=tuple(space.group_key(group) for group in run.groups))
+        strangers = dict(_impossible(run, space, piece.start))
+    else:
+        strangers = dict(_unknown_words(run, space, piece.start))
     unfit = unfit_samples(run, schema)
     unfit[[row - piece.start for row in strangers]] = True
     rows = np.flatnonzero(unfit).astype(np.int64)
@@ -109,6 +116,8 @@ def _run_file(block: Block, piece: Piece, schema: Schema) -> RunFile:
         values = columns.get(column.name)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f":
             columns[column.name] = _rounded(values)
+        elif isinstance(values, Ragged) and values.data.dtype.kind == "f":
+            columns[column.name] = Ragged(_rounded(values.data), values.offsets)
     found = found_schema(schema, columns)
     groups = block.groups or ("",) * piece.rows
     return RunFile(Schema(found.columns, block.coordinates), piece.rows, columns, groups, {})
@@ -125,6 +134,15 @@ def _take(run: RunFile, rows: NDArray[np.int64]) -> RunFile:
         name: values.take(rows) if isinstance(values, Ragged) else values[rows] for name, values in run.columns.items()
     }
     return RunFile(run.schema, len(rows), columns, tuple(run.groups[row] for row in rows), run.provenance)
+
+
+def _impossible(run: RunFile, space: StructureSet, first: int) -> Iterator[tuple[int, str]]:
+    """Yield number and sentence of samples whose structure is impossible, or foreign to the set."""
+    for row, atoms in enumerate(structures_of(run.columns)):
+        finite = np.isfinite(atoms.coordinates).all() and np.isfinite(atoms.cell).all()
+        told = space.outside(atoms.point()) if finite else problem(atoms)
+        if told is not None:
+            yield first + row, f"Sample {first + row}: {told}"
 
 
 def _unknown_words(run: RunFile, space: InputSpace, first: int) -> Iterator[tuple[int, str]]:

@@ -56,12 +56,14 @@ class Sketch:
         outputs: The output columns.
         coordinates: Fixed axes of the outputs.
         space: The whole input space, for readers whose inputs are not single numbers and words; else None.
+        sentences: What the reader assumes of the file, and what it converts.
     """
 
     inputs: dict[str, dict[str, Any]]
     outputs: tuple[Column, ...]
     coordinates: tuple[Coordinate, ...] = ()
     space: InputSpace | None = None
+    sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
