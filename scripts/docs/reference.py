@@ -17,11 +17,14 @@ from pydantic import BaseModel
 from scripts.docs.commands import command_pages
 from scripts.docs.failures import budget_table, failure_table
 from scripts.docs.models import model_tables
+from sim_wrappers.einstein_toolkit.options import EinsteinToolkitOptions
 from sim_wrappers.external.options import ExternalOptions
 from site_configs.site import Site
 from surrogate.core.outcome import FailureKind
 from surrogate.data.readers.mapping import Mapping, TableMapping
 from surrogate.models.catalog import family
+from surrogate.signal.readers.gwosc import GwoscOptions
+from surrogate.signal.readers.lvcnr import LvcnrOptions
 from workflows.config import campaign_json_schema
 
 FOLDER = Path(__file__).parents[2] / "docs"
@@ -43,7 +46,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "ani": lambda: _tables(family("ani").options_type, "model.options", 4),
     "campaign-file": lambda: model_tables(campaign_json_schema()),
     "command-line": command_pages,
+    "einstein-toolkit": partial(_tables, EinsteinToolkitOptions, "simulator.options", 3),
     "external": partial(_tables, ExternalOptions, "simulator.options", 3),
+    "gwosc": partial(_tables, GwoscOptions),
+    "lvcnr": partial(_tables, LvcnrOptions),
     "mapping-file": partial(_tables, Mapping),
     "mapping-table": partial(_only, TableMapping, Mapping),
     "mlp": lambda: _tables(family("mlp").options_type, "model.options", 3),

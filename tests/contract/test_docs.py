@@ -131,13 +131,13 @@ def test_metrics_and_baselines_are_named():
     assert named == set(BASELINES)
 
 
-@pytest.mark.parametrize("simulator", ["buckley_leverett", "scripted"])
+@pytest.mark.parametrize("simulator", ["buckley_leverett", "compact_binary", "scripted"])
 def test_options_of_simulators_are_named(simulator):
     from sim_wrappers.catalog import get
 
     text = section((DOCS / "simulators.md").read_text(), f"## `{simulator}`")
     defaults = get(simulator).check_options({})
-    rows = dict(re.findall(r"^\| `(\w+)` \|(.*)$", text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(\w+)`[^|]* \|(.*)$", text, re.MULTILINE))
     for name, default in defaults.items():
         shown = (
             str(default).lower()
@@ -150,7 +150,7 @@ def test_options_of_simulators_are_named(simulator):
     if simulator == "scripted":
         assert all(f"`{mode}`" in text for mode in MODES)
     else:
-        assert all(parameter.name in rows for parameter in get(simulator).default_space(defaults).parameters)
+        assert all(f"`{parameter.name}`" in text for parameter in get(simulator).default_space(defaults).parameters)
 
 
 class Resources(HTMLParser):
