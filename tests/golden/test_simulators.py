@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim_wrappers import buckley_leverett, scripted
+from sim_wrappers import buckley_leverett, compact_binary, scripted
 from sim_wrappers.buckley_leverett.domain import Alone
 from sim_wrappers.buckley_leverett.solver import solve
+from sim_wrappers.compact_binary.inputs import complete_options
+from sim_wrappers.compact_binary.program import integrate
+from sim_wrappers.compact_binary.waveforms import missing
 from sim_wrappers.scripted.formulas import level, wave
 
 # M = 3, 256 cells: normalised saturation at cells 10, 70, 130, 190 and times 0.2, 0.5, 1.0; then the water produced.
@@ -56,3 +59,17 @@ def test_scripted() -> None:
     expected = [-0.49301145572119, -0.3682905502178194, 0.49301145572119, 0.3682905502178195]
     assert wave(inputs, range(4), 4) == pytest.approx(expected, abs=1e-15)
     assert level(inputs) == pytest.approx(0.3389671484520247, abs=1e-15)
+
+
+@pytest.mark.skipif(missing() is not None, reason=missing() or "")
+def test_compact_binary() -> None:
+    assert compact_binary.VERSION == "1.0"
+    case = {"options": complete_options({}), "fade_s": 0.125}
+    found, peak_time, duration = integrate({"mass_1": 36.0, "mass_2": 29.0}, case)
+    # SEOBNRv4_opt at 100 Mpc; the version of lalsuite is part of the run id, and its rounding differs between versions.
+    places = [3000, 3400, 3560, 3584, 3600]
+    plus = [2.3755866e-21, -1.0500193e-21, -5.6202092e-21, 5.2884726e-21, -4.8790754e-22]
+    cross = [-1.1653555e-21, 3.2709468e-21, 6.0629515e-22, -5.5092814e-21, -2.2481501e-21]
+    np.testing.assert_allclose(found.plus[places], plus, rtol=0, atol=1e-25)
+    np.testing.assert_allclose(found.cross[places], cross, rtol=0, atol=1e-25)
+    assert (peak_time, duration) == pytest.approx((0.73584, 0.86084), abs=1e-3)
