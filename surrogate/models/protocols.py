@@ -174,3 +174,13 @@ class HasLayers(Protocol):
     def register_layers(self) -> None:
         """Make them known to Keras, which loads no class that it was not told of."""
         ...
+
+
+@runtime_checkable
+class IsSolved(Protocol):
+    """What a family declares whose `fit` solves for everything: `build` gives the final weights, no step is taken."""
+
+    @property
+    def solved_by_fit(self) -> str:
+        """How, as half a sentence."""
+        ...

@@ -14,22 +14,26 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surrogate.core.errors import SurrogateError
+from surrogate.models.protocols import IsSolved
 from surrogate.training import distributed
 from surrogate.training.checkpoint import CheckpointFolder
 from surrogate.training.finished import FOLDER, is_finished
 from surrogate.training.group import Group
 from surrogate.training.job import TrainingJob, read_job
-from surrogate.training.prepare import prepare
+from surrogate.training.prepare import Prepared, prepare
 from surrogate.training.progress import ProgressLog
+from surrogate.training.state import Member, State
 from surrogate.training.trainer import Drained, Trainer
 
 if TYPE_CHECKING:
+    import keras
+
     from surrogate.training.steps import Stepper
 
 _REHEARSED_STEPS = 20
@@ -65,18 +69,76 @@ def train(job: TrainingJob, group: Group, log: ProgressLog, stop: StopSignals) -
     Raises:
         SurrogateError: With a sentence, if it cannot be done.
     """
+    begun = time.perf_counter()
+    train_prepared(job, prepare(job, group), group, log, stop, begun=begun)
+
+
+def train_prepared(
+    job: TrainingJob, ready: Prepared, group: Group, log: ProgressLog, stop: Callable[[], bool], *, begun: float
+) -> None:
+    """Train on what is prepared, and write the artifact on rank 0.
+
+    Args:
+        job: What to do.
+        ready: Samples, transforms and rows.
+        group: The ranks.
+        log: Progress.
+        stop: Whether this rank was asked to stop.
+        begun: When the training began, by `time.perf_counter`.
+
+    Raises:
+        SurrogateError: With a sentence, if it cannot be done.
+    """
     from surrogate.training.artifact import Trained, write_artifact
+
+    model = ready.family.build(ready.transforms, ready.options, job.seed)
+    folder = CheckpointFolder(Path(job.out) / _CHECKPOINTS)
+    facts: dict[str, Any]
+    if isinstance(ready.family, IsSolved):
+        members, facts = _solved(job, model), {"notes": [f"No step was taken: {ready.family.solved_by_fit}."]}
+    else:
+        members, facts = _stepped(job, ready, model, group, (folder, log, stop))
+    if group.rank != 0:
+        return
+    seconds = time.perf_counter() - begun
+    facts |= {
+        "seconds": seconds, "ranks": group.size, "horovod": group.library, "parameters": int(model.count_params())
+    }  # fmt: skip
+    write_artifact(Path(job.out) / FOLDER, Trained(job, ready, model, members, facts))
+    shutil.rmtree(folder.folder, ignore_errors=True)
+    log.write("finished", seconds_training=seconds, seconds_export=time.perf_counter() - begun - seconds)
+
+
+def _solved(job: TrainingJob, model: keras.Model) -> list[Member]:
+    """Return members whose weights are those that the network was built with."""
+    weights = [variable.numpy() for variable in model.variables]
+    return [Member(weights, State(number)) for number in range(job.members)]
+
+
+def _stepped(
+    job: TrainingJob,
+    ready: Prepared,
+    model: keras.Model,
+    group: Group,
+    kit: tuple[CheckpointFolder, ProgressLog, Callable[[], bool]],
+) -> tuple[list[Member], dict[str, Any]]:
+    """Train by steps of the optimiser; return the members and facts for the record.
+
+    Args:
+        job: What to do.
+        ready: Samples, transforms and rows.
+        model: The network.
+        group: The ranks.
+        kit: Checkpoints, progress, and whether this rank was asked to stop.
+    """
     from surrogate.training.steps import Evaluator, Stepper
 
-    begun = time.perf_counter()
-    ready = prepare(job, group)
+    folder, log, stop = kit
     family, transforms = ready.family, ready.transforms
-    model = family.build(transforms, ready.options, job.seed)
     stepper = Stepper(
         model, lambda network, batch: family.loss(transforms, network, batch), ready.rows, job.train, group
     )
     notes = _rehearse(stepper, group, job, log)
-    folder = CheckpointFolder(Path(job.out) / _CHECKPOINTS)
     trainer = Trainer(
         stepper,
         Evaluator(stepper, family, transforms, ready.tune_rows, group),
@@ -89,17 +151,8 @@ def train(job: TrainingJob, group: Group, log: ProgressLog, stop: StopSignals) -
         stop_requested=stop,
     )
     members = trainer.train(job.members, job.seed)
-    if group.rank != 0:
-        return
-    seconds = time.perf_counter() - begun
-    facts = {
-        "seconds": seconds, "ranks": group.size, "horovod": group.library, "notes": notes,
-        "steps_per_epoch": stepper.plan.steps, "batch": stepper.plan.batch, "rows": stepper.plan.rows,
-        "parameters": int(model.count_params()),
-    }  # fmt: skip
-    write_artifact(Path(job.out) / FOLDER, Trained(job, ready, model, members, facts))
-    shutil.rmtree(folder.folder, ignore_errors=True)
-    log.write("finished", seconds_training=seconds, seconds_export=time.perf_counter() - begun - seconds)
+    plan = stepper.plan
+    return members, {"notes": notes, "steps_per_epoch": plan.steps, "batch": plan.batch, "rows": plan.rows}
 
 
 def _rehearse(stepper: Stepper, group: Group, job: TrainingJob, log: ProgressLog) -> list[str]:

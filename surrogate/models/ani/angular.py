@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
 
 from surrogate.models.ani.neighbours import Pairs
 from surrogate.models.ani.radial import cutoff_and_slope, scatter
@@ -69,7 +70,7 @@ class Angular:
         counts = np.bincount(self.centres, minlength=self._atoms)
         ends = np.cumsum(counts)
         total = len(self.centres)
-        later = ends[self.centres] - 1 - np.arange(total)
+        later = self._later = ends[self.centres] - 1 - np.arange(total)
         before = np.cumsum(later) - later
         self.a = np.repeat(np.arange(total), later)
         self.b = np.arange(len(self.a)) - np.repeat(before, later) + self.a + 1
@@ -129,19 +130,22 @@ class Angular:
 
     def _to_pairs(self, by_a: Array, by_b: Array, by_cosine: Array) -> Array:
         """Add up what triples say about distances and cosines, pair by pair."""
-        along = by_cosine * self._cosine
-        unit_a, unit_b = self._unit[self.a], self._unit[self.b]
-        given_a = np.concatenate([by_a[:, None], along[:, None], by_cosine[:, None] * unit_b], axis=1)
-        given_b = np.concatenate([by_b[:, None], along[:, None], by_cosine[:, None] * unit_a], axis=1)
         count = len(self.centres)
-        sums = scatter(self.a[None], given_a, count)
-        sums += scatter(self.b[None], given_b, count)
         unit = self._unit
-        directed = (sums[:, 2:] - sums[:, 1:2] * unit) / self._distance[:, None] + sums[:, :1] * unit
+        start = np.concatenate([np.zeros(1, np.int32), np.cumsum(self._later, dtype=np.int32)])
+        # The same three arrays are the matrix (a, b) by rows and its transpose by columns.
+        parts = (by_cosine, self.b.astype(np.int32), start)
+        turned = csr_array(parts, shape=(count, count)) @ unit
+        turned += csc_array(parts, shape=(count, count)) @ unit
+        # Without triples NumPy counts in integers.
+        along = (np.bincount(self.a, by_a, count) + np.bincount(self.b, by_b, count)).astype(np.float64)
+        # cos θ = u_a · u_b, so that Σ dE/dcos · cos is the part of the sum that lies along the pair.
+        along -= np.einsum("dc,dc->d", turned, unit) / self._distance
+        directed = turned / self._distance[:, None] + along[:, None] * unit
         unsorted = np.empty_like(directed)
         unsorted[self._order] = directed
         half = len(self._near)
-        result = np.zeros((self._pairs, 3), dtype=directed.dtype)
+        result = np.zeros((self._pairs, 3))
         result[self._near] = unsorted[:half] - unsorted[half:]
         return result
 

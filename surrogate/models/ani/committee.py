@@ -49,6 +49,23 @@ class ElementNetworks:
         return cls(tuple(layers[0::2]), tuple(layers[1::2]))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A first layer that takes some features only.
+
+    Attributes:
+        places: Where among the L computed features those are that the networks take; None for all of them.
+        first: `[K, members · out]`, the first layer.
+    """
+
+    places: NDArray[np.int64] | None
+    first: Array
+
+    def of(self, features: Array) -> Array:
+        """Return the features that the networks take, `[n, K]`."""
+        return features if self.places is None else features[:, self.places]
+
+
 class Committee:
     """The networks of one element, ready to be evaluated."""
 
@@ -86,7 +103,6 @@ class Committee:
         self._first_bias = biases[0].reshape(-1).astype(dtype)
         self._kernels = [kernel.astype(dtype) for kernel in kernels[1:]]
         self._biases = [bias[:, None, :].astype(dtype) for bias in biases[1:]]
-        self._selected: dict[bytes, Array] = {}
 
     def _activate(self, values: Array) -> tuple[Array, Array]:
         """Return the activation's value and derivative; the argument is overwritten."""
@@ -118,57 +134,42 @@ class Committee:
         energies += self._biases[-1]
         return energies[:, :, 0], slopes
 
-    def energies(self, features: Array) -> Array:
-        """Return the atoms' energies, `[members, n]`, of features `[n, F]`."""
-        return self._hidden(features[:, self.columns], self._first)[0]
-
-    def energies_and_gradient(self, features: Array, used: NDArray[np.bool_], *, each: bool) -> tuple[Array, Array]:
-        """Return the atoms' energies and their change with the features.
+    def choose(self, present: NDArray[np.int64]) -> Chosen:
+        """Return the first layer for structures in which only some features can differ from zero.
 
         Args:
-            features: `[n, F]`.
-            used: `[F]`, which features can differ from zero here; the others are not looked at, and the energy's
-                change with them is left zero.
-            each: Whether the change of every member is wanted, or that of their mean.
-
-        Returns:
-            Energies `[members, n]`, and gradients `[n, F]` of the mean or `[members, n, F]`.
+            present: `[L]`, rising: which of the F features are computed.
         """
-        part = used[self.columns]
-        places = self.columns[part]
-        first = self._part(part)
+        known = np.isin(self.columns, present)
+        places = np.searchsorted(present, self.columns[known])
+        first = self._first if known.all() else np.ascontiguousarray(self._first[known])
+        every = len(places) == len(present)
+        return Chosen(None if every else places, first)
+
+    def energies(self, features: Array, chosen: Chosen) -> Array:
+        """Return the atoms' energies, `[members, n]`, of features `[n, L]`."""
+        return self._hidden(chosen.of(features), chosen.first)[0]
+
+    def energies_and_gradient(self, features: Array, chosen: Chosen) -> tuple[Array, Array]:
+        """Return the atoms' energies `[members, n]`, and the change of their mean with the features, `[n, L]`."""
         count = len(features)
-        energies, slopes = self._hidden(features[:, places], first)
-        share = 1.0 if each else 1.0 / self.members
+        energies, slopes = self._hidden(chosen.of(features), chosen.first)
         back = slopes[-1]
-        back *= (share * self._kernels[-1]).transpose(0, 2, 1) if len(slopes) > 1 else self._last_flat(share)
+        back *= self._last_flat() if len(slopes) == 1 else self._kernels[-1].transpose(0, 2, 1)
         for layer in range(len(slopes) - 2, -1, -1):
             passed = back @ self._kernels[layer].transpose(0, 2, 1)
             if layer == 0:
                 passed = passed.transpose(1, 0, 2).reshape(count, -1)
             passed *= slopes[layer]
             back = passed
-        shape = (self.members, count, features.shape[1]) if each else (count, features.shape[1])
-        gradient = np.zeros(shape, dtype=features.dtype)
-        if each:
-            split = first.reshape(len(places), self.members, -1).transpose(1, 2, 0)
-            gradient[:, :, places] = back.reshape(count, self.members, -1).transpose(1, 0, 2) @ split
-        else:
-            gradient[:, places] = back @ first.T
-        return energies, gradient
+        gradient = back @ chosen.first.T
+        gradient *= gradient.dtype.type(1 / self.members)
+        if chosen.places is None:
+            return energies, gradient
+        spread = np.zeros_like(features)
+        spread[:, chosen.places] = gradient
+        return energies, spread
 
-    def _last_flat(self, share: float) -> Array:
+    def _last_flat(self) -> Array:
         """Return the weights of the last layer beside each other, for a network of one hidden layer."""
-        return np.asarray((share * self._kernels[-1][:, :, 0]).reshape(-1))
-
-    def _part(self, part: NDArray[np.bool_]) -> Array:
-        """Return the rows of the first layer that belong to some features."""
-        if part.all():
-            return self._first
-        key = part.tobytes()
-        if key not in self._selected:
-            # One batch after the other asks for the same few; a stranger list is not worth keeping.
-            if len(self._selected) > 16:
-                self._selected.clear()
-            self._selected[key] = np.ascontiguousarray(self._first[part])
-        return self._selected[key]
+        return np.asarray(self._kernels[-1][:, :, 0].reshape(-1))

@@ -46,9 +46,9 @@ class Features:
         """
         split = self._functions.radial_length
         by_distance = self._radial.pull_back(np.ascontiguousarray(gradient[:, :split]))
-        result = self._angular.pull_back(np.ascontiguousarray(gradient[:, split:])).astype(np.float64)
+        result = self._angular.pull_back(np.ascontiguousarray(gradient[:, split:]))
         result += (by_distance / self._pairs.distances)[:, None] * self._pairs.vectors
-        return result
+        return np.asarray(result, dtype=np.float64)
 
     def forces(self, pair_gradient: Array) -> NDArray[np.float64]:
         """Return −dE/d(place) of each atom, `[M, 3]`, from `pair_gradient`."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surrogate.core.errors import DataError
-from surrogate.models.ani.committee import Activation, Committee, ElementNetworks
+from surrogate.models.ani.committee import Activation, Chosen, Committee, ElementNetworks
 from surrogate.models.ani.features import Features
 from surrogate.models.ani.neighbours import find_pairs
 from surrogate.models.ani.symmetry import SymmetryFunctions
@@ -84,7 +84,7 @@ class Potential:
             for number in functions.elements
         ]
         self.members = self._committees[0].members
-        self._angular_pairs = np.stack(np.triu_indices(len(functions.elements)))
+        self._settings: dict[bytes, _Setting] = {}
 
     def answer(
         self,
@@ -145,22 +145,18 @@ class Potential:
         virials: bool,
     ) -> Answer:
         """Answer structures that are worked on at once."""
+        setting = self._setting(kinds)
         pairs = find_pairs(positions, offsets, self.functions.radial_cutoff, cells)
-        features = Features(self.functions, kinds, pairs, self._dtype)
+        features = Features(setting.functions, setting.kinds[kinds], pairs, self._dtype)
         energies = np.empty((self.members, len(kinds)), dtype=np.float64)
         wanted = forces or virials
-        gradient = np.zeros_like(features.values) if wanted else np.zeros((0, 0), dtype=self._dtype)
-        used = self._used(kinds)
-        for kind, committee in enumerate(self._committees):
-            atoms = np.flatnonzero(kinds == kind)
-            if not len(atoms):
-                continue
-            values = features.values[atoms]
+        gradient = np.empty_like(features.values) if wanted else np.zeros((0, 0), dtype=self._dtype)
+        for kind, chosen in setting.chosen.items():
+            committee, atoms = self._committees[kind], np.flatnonzero(kinds == kind)
             if wanted:
-                found, gradient[atoms] = committee.energies_and_gradient(values, used, each=False)
+                energies[:, atoms], gradient[atoms] = committee.energies_and_gradient(features.values[atoms], chosen)
             else:
-                found = committee.energies(values)
-            energies[:, atoms] = found
+                energies[:, atoms] = committee.energies(features.values[atoms], chosen)
         energies *= self._unit
         energies += self._self_energies[kinds]
         member_energies = np.add.reduceat(energies, offsets[:-1], axis=1)
@@ -172,17 +168,49 @@ class Potential:
             strained = features.virial(pair_gradient, offsets) if virials else strained
         return Answer(member_energies.mean(axis=0), member_energies, moved, strained)
 
-    def _used(self, kinds: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which features can differ from zero where only some elements are present, `[F]`."""
+    def _setting(self, kinds: NDArray[np.int64]) -> _Setting:
+        """Return what is computed where only some elements are present."""
         present = np.bincount(kinds, minlength=len(self.functions.elements)) > 0
-        rows, columns = self._angular_pairs
-        both = present[rows] & present[columns]
-        return np.concatenate(
-            [
-                np.repeat(present, len(self.functions.radial_shifts)),
-                np.repeat(both, self.functions.angular_block),
-            ]
-        )
+        key = present.tobytes()
+        if key not in self._settings:
+            self._settings[key] = _Setting.of(self.functions, self._committees, np.flatnonzero(present))
+        return self._settings[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Setting:
+    """What is computed for structures of some elements: features that are zero for lack of an element are left out.
+
+    Attributes:
+        functions: The symmetry functions of these elements.
+        kinds: `[E]`, position among these elements of each of all.
+        chosen: Position among all elements → the first layer of its networks for these features.
+    """
+
+    functions: SymmetryFunctions
+    kinds: NDArray[np.int64]
+    chosen: dict[int, Chosen]
+
+    @classmethod
+    def of(cls, functions: SymmetryFunctions, committees: Sequence[Committee], present: NDArray[np.int64]) -> _Setting:
+        """Choose.
+
+        Args:
+            functions: Of all elements.
+            committees: Of all elements.
+            present: Positions of the elements that are there, rising.
+        """
+        kinds = np.full(len(functions.elements), -1, dtype=np.int64)
+        kinds[present] = np.arange(len(present))
+        shifts, block = np.arange(len(functions.radial_shifts)), np.arange(functions.angular_block)
+        radial = (present[:, None] * len(shifts) + shifts).ravel()
+        rows, columns = np.triu_indices(len(present))
+        blocks = functions.pair_index[present[rows], present[columns]]
+        angular = functions.radial_length + (blocks[:, None] * len(block) + block).ravel()
+        features = np.concatenate([radial, angular])
+        chosen = {int(kind): committees[kind].choose(features) for kind in present}
+        elements = tuple(functions.elements[kind] for kind in present)
+        return cls(replace(functions, elements=elements), kinds, chosen)
 
 
 def pieces(offsets: NDArray[np.int64], atoms: int = ATOMS_AT_ONCE) -> list[tuple[int, int]]:
