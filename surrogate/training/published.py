@@ -150,7 +150,7 @@ def write_published(folder: Path, collection: Collection) -> dict[str, Any]:
             "horovod": False, "parameters": int(model.count_params()),
             "source": {"file": collection.path.name, "potential": collection.name, "sha256": source},
         },
-        "onnx_max_abs_difference": max(differences), "dataset_hash": source, "split": None, "stratum": None,
+        "onnx_difference": max(differences), "dataset_hash": source, "split": None, "stratum": None,
         "versions": versions(),
     }  # fmt: skip
     write_json(folder / "surrogate.json", record)
