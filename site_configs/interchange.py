@@ -15,11 +15,14 @@ import sys
 import threading
 import time
 
+from site_configs.steady import hold_clock
+
 WATCH_S = 0.25
 
 
 def main() -> None:
     """Become a session of one's own, watch the driver, and run the interchange."""
+    hold_clock()
     driver = os.getppid()
     with contextlib.suppress(PermissionError):
         os.setsid()

@@ -26,10 +26,11 @@ from typing import Any
 
 from site_configs.allocation import VARIABLE, Allocation
 from site_configs.slots import NodeSize
+from site_configs.steady import hold_clock
+from site_configs.worker_pool import PARSLS_OWN
 
 BLOCK_VARIABLE = "SURROGATE_BLOCK"
 BEGAN_VARIABLE = "SURROGATE_BLOCK_BEGAN"
-_PARSL = "parsl.executors.high_throughput.process_worker_pool"
 # A socket's path has 107 characters, and Python's managers of shared objects take 32 of them below TMPDIR.
 _LONGEST_TMPDIR = 70
 _LAST_WORDS_S = 1.5
@@ -116,6 +117,7 @@ def _hosts(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def main(arguments: list[str]) -> None:
     """Prepare this node and run Parsl's manager."""
+    hold_clock()
     facts = BlockFacts.from_text(os.environ[BLOCK_VARIABLE])
     scratch = Path(tempfile.mkdtemp(prefix=facts.scratch))
     block = next((word.partition("=")[2] for word in arguments if word.startswith("--block_id=")), "0")
@@ -139,9 +141,9 @@ def main(arguments: list[str]) -> None:
 
     signal.signal(signal.SIGUSR1, warned)
     signal.signal(signal.SIGTERM, ended)
-    sys.argv = [_PARSL, *arguments, "--uid", manager_name(block, found.node)]
+    sys.argv = [PARSLS_OWN, *arguments, "--uid", manager_name(block, found.node)]
     try:
-        runpy.run_module(_PARSL, run_name="__main__", alter_sys=True)
+        runpy.run_module(PARSLS_OWN, run_name="__main__", alter_sys=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -35,8 +35,7 @@ _MANAGER = (
     "--hb_threshold={orphan_life} --drain_period={{drain_period}} --cpu-affinity {{cpu_affinity}} "
     "{{enable_mpi_mode}} --mpi-launcher={{mpi_launcher}} --available-accelerators {{accelerators}}"
 )
-_PARSLS_OWN = "parsl.executors.high_throughput.process_worker_pool"
-_OURS = "site_configs.manager"
+_ON_THIS_MACHINE, _ON_NODES = "site_configs.worker_pool", "site_configs.manager"
 
 _SETTINGS: dict[str, Any] = {
     "loopback_address": LOOPBACK,
@@ -154,7 +153,7 @@ def manager_template(site: Site, role: RoleName, python: str | None = None) -> s
         role: What the workers are for.
         python: Interpreter of the workers; the site's when None.
     """
-    module = _OURS if site.scheduler == "slurm" else _PARSLS_OWN
+    module = _ON_NODES if site.scheduler == "slurm" else _ON_THIS_MACHINE
     return _MANAGER.format(python=shlex.quote(python or site.python(role)), module=module, orphan_life=ORPHAN_LIFE_S)
 
 

@@ -18,7 +18,7 @@ from tests.support import leftovers, skips
 SESSION = uuid.uuid4().hex
 # Variables of an enclosing job or of the user that would change what tests see.
 FOREIGN = ("SLURM_", "PMI_", "PMIX_", "OMPI_", "HYDRA_", "HOROVOD_", "SURROGATE_", "PARSL_")
-KEPT = ("SURROGATE_TEST_DATA", "SURROGATE_CACHE")
+KEPT = ("SURROGATE_TEST_DATA", "SURROGATE_TEST_SEED", "SURROGATE_CACHE")
 
 
 # No test depends on how fast the machine is, and in CI not on chance.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import sys
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ from typing import Any
 from surrogate import __version__
 from surrogate.core.checked import read_checked, write_checked
 from surrogate.core.errors import ConfigError, IntegrityError
-from surrogate.core.files import is_partial, remove_partial, sha256_file
+from surrogate.core.files import is_partial, remove_partial, remove_partial_of, sha256_file
 from surrogate.core.lock import Lease
-from surrogate.core.storage import storage_error
+from surrogate.core.storage import is_full, storage_error
 from workflows.config import KEPT_FILES, CampaignConfig, check_same_campaign, load_campaign, save_campaign
 from workflows.config.keep import remove_half_kept
 from workflows.described_program import simulator_files
@@ -110,13 +109,22 @@ def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, 
             left = settle(uid, workspace.root, run_ids=running or None)
             if left.found:
                 progress.say(f"An earlier driver left {left.found} processes; they were ended.")
+        _tidy(workspace)
         try:
             with serving(workspace.requests, journal, progress.say):
                 yield Driver(campaign, workspace, journal, progress, stopping)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if is_full(error):
                 raise storage_error(Path(error.filename or workspace.root), error) from error
             raise
+
+
+def _tidy(workspace: Workspace) -> None:
+    """Remove what earlier drivers were writing when they were killed; nobody else is at work."""
+    for target in workspace.files:  # others may write their own files beside them
+        remove_partial_of(target)
+    for folder in (workspace.root / KEPT_FILES, *workspace.training.glob("*")):
+        remove_partial(folder)
 
 
 def _known_uid(workspace: Workspace) -> str:

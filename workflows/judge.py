@@ -28,8 +28,6 @@ from workflows.simulate import spent
 
 STAGE = "validate"
 REGISTER = "register"
-HOLDOUT_RECORD = "holdout.json"
-EVIDENCE = "validation.h5"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +102,7 @@ def judge(driver: Driver, plan: Plan, dataset: Dataset, version: str, registry: 
         dataset,
         plan.splits,
         version=version,
-        holdout_record=driver.workspace.root / HOLDOUT_RECORD,
+        holdout_record=driver.workspace.holdout_record,
         gate=gate,
         onnx_check=lambda table: _difference(artifact, table),
         seed=plan.campaign.seed,
@@ -122,7 +120,7 @@ def judge(driver: Driver, plan: Plan, dataset: Dataset, version: str, registry: 
 def conclude(driver: Driver, judged: Judged, key: str) -> None:
     """Write evidence and verdict and journal that the version was judged."""
     verdict = judged.verdict
-    save_validation(driver.workspace.root / EVIDENCE, judged.validation)
+    save_validation(driver.workspace.evidence, judged.validation)
     verdict.write(driver.workspace.verdict)
     driver.finish(STAGE, key, {"version": verdict.version, "passed": verdict.passed})
 
@@ -137,7 +135,7 @@ def judged_before(driver: Driver) -> Judged:
     speed = verdict.details.get("speed_up")
     return Judged(
         verdict,
-        load_validation(driver.workspace.root / EVIDENCE),
+        load_validation(driver.workspace.evidence),
         SpeedUp.from_json(speed) if speed is not None else None,
     )
 

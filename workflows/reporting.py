@@ -14,6 +14,7 @@ from surrogate.models.protocols import Prediction
 from surrogate.registry.store import Registry
 from surrogate.validation.report import ReportData, StageCost, write_report
 from workflows.driver import Driver
+from workflows.journal import Stage
 from workflows.judge import STAGE as VALIDATE
 from workflows.judge import Judged, judged_before
 from workflows.learn import STAGE as TRAIN
@@ -132,14 +133,19 @@ def _costs(driver: Driver, plan: Plan) -> tuple[StageCost, ...]:
     found = []
     if SIMULATE in stages:
         stage = stages[SIMULATE]
-        found.append(StageCost(SIMULATE, cost.node_seconds, stage.ended_at - stage.started_at, runs))
+        found.append(StageCost(SIMULATE, cost.node_seconds, _elapsed(stage, stage.ended_at), runs))
     if TRAIN in stages and stages[TRAIN].record:
         stage, train = stages[TRAIN], plan.campaign.train
         seconds = float(stage.record["seconds"]) * train.nodes
         detail = f"{plan.campaign.model.members} members on {train.ranks} rank{'s' if train.ranks > 1 else ''}"
-        found.append(StageCost(TRAIN, seconds, stage.ended_at - stage.started_at, detail))
+        found.append(StageCost(TRAIN, seconds, _elapsed(stage, stage.ended_at), detail))
     if VALIDATE in stages:
-        begun, ended = stages[VALIDATE].started_at, stages[VALIDATE].ended_at
-        wall = (ended or datetime.now(UTC).timestamp()) - begun
+        ended = stages[VALIDATE].ended_at
+        wall = _elapsed(stages[VALIDATE], ended or datetime.now(UTC).timestamp())
         found.append(StageCost(VALIDATE, wall, wall, "holdout, baselines, latency; on the driver's node"))
     return tuple(found)
+
+
+def _elapsed(stage: Stage, until: float) -> float:
+    """Return the seconds from a stage's start to a moment; 0 when the clock was set back between."""
+    return max(0.0, until - stage.started_at)

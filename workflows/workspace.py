@@ -69,6 +69,28 @@ class Workspace:
         return self.root / "verdict.json"
 
     @property
+    def holdout_record(self) -> Path:
+        """How often the holdout was looked at."""
+        return self.root / "holdout.json"
+
+    @property
+    def evidence(self) -> Path:
+        """What the verdict was judged on."""
+        return self.root / "validation.h5"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files in the directory itself."""
+        return (
+            self.campaign_file,
+            self.facts_file,
+            self.verdict,
+            self.holdout_record,
+            self.evidence,
+            self.report,
+        )
+
+    @property
     def report(self) -> Path:
         """The report of the last validation."""
         return self.root / "report.html"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,17 @@ def is_partial(name: str) -> bool:
 
 def remove_partial(folder: Path) -> int:
     """Remove what interrupted writers left in `folder` (not below it); return how many files."""
+    return _remove(folder.glob(".*.part*"))
+
+
+def remove_partial_of(target: Path) -> int:
+    """Remove what interrupted writers of this one file left; return how many files."""
+    return _remove(target.parent.glob(f".{glob.escape(target.stem[:40])}-*.part{glob.escape(target.suffix)}"))
+
+
+def _remove(paths: Iterable[Path]) -> int:
     count = 0
-    for path in folder.glob(".*.part*"):
+    for path in paths:
         path.unlink(missing_ok=True)
         count += 1
     return count

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from surrogate.core.proctable import Entry, find_tagged, has_tag, is_alive, process_table, start_time, with_descendants
-from surrogate.core.shared_memory import remove_unmapped, segments_of, sweep_shared_memory, sweep_since
+from surrogate.core.shared_memory import remove_unmapped, segments_now, segments_of, sweep_new, sweep_shared_memory
 
 __all__ = [
     "CAMPAIGN_VARIABLE",
@@ -51,7 +51,6 @@ LEAKING = (
 
 _TICK_S = 5.0
 _KILL_S = 10.0
-_CLOCK_S = 0.1  # files carry the time of the last tick of a coarser clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def run_process(
         OSError: If the program cannot be started.
     """
     token = secrets.token_hex(12)
-    started, begun = time.monotonic(), time.time() - _CLOCK_S
+    started, segments = time.monotonic(), segments_now()
     with stdout.open("wb", buffering=0) as made, stdout.open("ab", buffering=0) as sink:
         del made  # emptied; output is appended, so that the file can be cut back under the writer
         process = subprocess.Popen(
@@ -130,11 +129,11 @@ def run_process(
         timed_out = code is None
         if timed_out or code != 0 or _group_lives(process.pid):
             survivors = _end(process.pid, token, grace_s)
-            sweep_since(begun)
+            sweep_new(segments)
     except BaseException:
         _end(process.pid, token, grace_s)
         process.wait()
-        sweep_since(begun)
+        sweep_new(segments)
         raise
     return ProcessResult(process.wait(), timed_out, time.monotonic() - started, process.pid, survivors)
 

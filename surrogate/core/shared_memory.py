@@ -6,7 +6,7 @@ import contextlib
 import fnmatch
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from surrogate.core.proctable import process_table
@@ -16,6 +16,7 @@ SHARED_MEMORY = ("mpich_shm_*", "ucx_shm_posix_*", "vader_segment.*", "sm_segmen
 
 _SHM = Path("/dev/shm")  # noqa: S108 - named to be cleaned, nothing is created there
 _SECOND_LOOK_S = 0.2
+_CLOCKS_DIFFER_S = 1.0  # files carry the time of a coarser clock
 
 
 def segments_of(pids: Iterable[int]) -> set[Path]:
@@ -49,26 +50,35 @@ def remove_unmapped(paths: Iterable[Path]) -> int:
     return _remove(_unmapped(paths))
 
 
+def segments_now() -> frozenset[Path]:
+    """Return this user's segments that exist at this moment, for `sweep_new`."""
+    return frozenset(path for path, _ in _own_segments())
+
+
 def sweep_shared_memory(minimum_age_s: float = 30.0) -> int:
     """Remove what killed MPI ranks left in /dev/shm and no process maps; return how many segments.
 
     Args:
-        minimum_age_s: Younger ones stay: a rank that just starts may have made its segment and not mapped it yet.
+        minimum_age_s: Younger ones stay: a rank that just starts may have made its segment and not mapped it yet. One
+            from the future was made before the clock was set back.
     """
-    newest = time.time() - minimum_age_s
-    return remove_unmapped(path for path, changed in _own_segments() if changed <= newest)
+    now = time.time()
+    newest = now - minimum_age_s
+    return remove_unmapped(
+        path for path, changed in _own_segments() if changed <= newest or changed > now + _CLOCKS_DIFFER_S
+    )
 
 
-def sweep_since(moment: float) -> int:
-    """Remove the segments that were made since a moment and that no process maps; return how many.
+def sweep_new(known: Collection[Path]) -> int:
+    """Remove the segments that were not there before and that no process maps; return how many.
 
     For the end of a program that failed: ranks that abort leave their segment. Another program's rank may have made one
-    and not mapped it yet, so each is looked at twice.
+    and not mapped it yet, so each is looked at twice. Names are compared and no times: the clock may have been set.
 
     Args:
-        moment: Seconds since the epoch.
+        known: What `segments_now` gave before the program was started.
     """
-    found = _unmapped(path for path, changed in _own_segments() if changed >= moment)
+    found = _unmapped(segments_now().difference(known))
     if found:
         time.sleep(_SECOND_LOOK_S)
     return _remove(_unmapped(found))

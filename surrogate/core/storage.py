@@ -8,6 +8,11 @@ from pathlib import Path
 from surrogate.core.errors import StorageError
 
 
+def is_full(error: BaseException) -> bool:
+    """Tell whether the system refused because the disk is full or the quota used up."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 def storage_error(path: Path, error: OSError, doing: str = "written") -> StorageError:
     """Return the error to raise when the system refused.
 
@@ -17,7 +22,7 @@ def storage_error(path: Path, error: OSError, doing: str = "written") -> Storage
         doing: What was being done to it, as a participle.
     """
     kept = "What was recorded before is kept."
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_full(error):
         full = "the disk is full" if error.errno == errno.ENOSPC else "your quota of disk space is used up"
         return StorageError(f"{path} could not be {doing}: {full}. {kept} Make room, then resume.")
     said = error.strerror or str(error)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from surrogate.core.errors import ConfigError, InputError
-from surrogate.core.files import fsync_directory, read_json, sha256_file, write_json
+from surrogate.core.files import fsync_directory, read_json, remove_partial, sha256_file, write_json
 from surrogate.inference.artifact import MANIFEST, read_manifest, verify_files
 from surrogate.inference.artifact import RECORD as SURROGATE
 from surrogate.models.agreement import TOLERANCE
@@ -185,6 +185,7 @@ class Registry(RegistryReader):
         folder = self._campaign(campaign)
         history = History(folder)
         file = f"{VERDICTS}/{version}-{len(history.read()) + 1:06d}.json"
+        remove_partial(folder / VERDICTS)
         verdict.write(folder / file)
         return history.append(
             event,

@@ -1,13 +1,15 @@
 """The training program: `python -m mpi4py -m surrogate.training.program JOB.json`, started on every rank.
 
 `-m mpi4py` makes an exception on one rank end all of them. Rank 0 writes the artifact. Exit codes: 0 finished; 2 the
-job cannot be done as asked; 1 other failure, with a sentence on stderr and in `progress.jsonl`; 75 asked to stop
-(SIGTERM or SIGUSR1): a checkpoint was written, and the same command goes on from it.
+job cannot be done as asked; 1 other failure, with a sentence on stderr and in `progress.jsonl`; 74 the disk is full,
+where that sentence may have found no room, either; 75 asked to stop (SIGTERM or SIGUSR1): a checkpoint was written, and
+the same command goes on from it.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -20,6 +22,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from surrogate.core.errors import SurrogateError
+from surrogate.core.storage import is_full, storage_error
 from surrogate.models.protocols import IsSolved
 from surrogate.training import distributed
 from surrogate.training.checkpoint import CheckpointFolder
@@ -27,7 +30,7 @@ from surrogate.training.finished import FOLDER, is_finished
 from surrogate.training.group import Group
 from surrogate.training.job import TrainingJob, read_job
 from surrogate.training.prepare import Prepared, prepare
-from surrogate.training.progress import ProgressLog
+from surrogate.training.progress import DISK_FULL, ProgressLog
 from surrogate.training.state import Member, State
 from surrogate.training.trainer import Drained, Trainer
 
@@ -213,6 +216,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SurrogateError as error:
         return _failed(failures, str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever it is, it ends in a sentence
+        if isinstance(error, OSError) and is_full(error):
+            place = Path(error.filename or failures.folder)
+            return _failed(failures, str(storage_error(place, error)), DISK_FULL)
         traceback.print_exc()
         first = (str(error).strip().splitlines() or ["no details"])[0]
         return _failed(failures, f"The training stopped by an unexpected {type(error).__name__}: {first}", 1)
@@ -227,13 +233,19 @@ def _failed(log: ProgressLog, sentence: str, code: int) -> int:
 
 
 def _tell_failure(log: ProgressLog, sentence: str) -> None:
-    """Say a failure's sentence on stderr and in the log."""
-    sys.stderr.write(f"{sentence}\n")
-    sys.stderr.flush()
+    """Say a failure's sentence on stderr and in the log, as far as there is room."""
+    _say(sentence)
     try:
         log.write("failed", sentence=sentence)
     except OSError as error:
-        sys.stderr.write(f"The progress log cannot be written, either: {error}.\n")
+        _say(f"The progress log cannot be written, either: {error}.")
+
+
+def _say(sentence: str) -> None:
+    """Write a line to stderr; it may be a file on a disk that is full."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{sentence}\n")
+        sys.stderr.flush()
 
 
 def leave(code: int) -> None:
@@ -245,13 +257,16 @@ def leave(code: int) -> None:
     if code and "mpi4py" in sys.modules:
         from mpi4py import MPI
 
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
         if code != Drained.exit_code and MPI.COMM_WORLD.Get_size() > 1:
             # The other ranks may wait for this one in a collective.
             MPI.COMM_WORLD.Abort(code)
         # All ranks agreed on a clean stop, or there is no other; `-m mpi4py` would abort for any status but 0.
         MPI.Finalize()
         os._exit(code)
+    if code == DISK_FULL:
+        os._exit(code)  # Python would end with another status, as it cannot write the rest of its output
     sys.exit(code)
 
 

@@ -18,10 +18,16 @@ from surrogate.core.errors import TrainingError
 NAME = "progress.jsonl"
 TOLD_AT_ONCE = frozenset({"checkpoint_refused", "shortened", "advice"})
 """Events whose sentence a person is told while the training goes on."""
+DISK_FULL = 74
+"""Exit status of a training that met a full disk (EX_IOERR)."""
 
 
 class ProgressLog:
-    """Appends events; every line is written in one piece and flushed."""
+    """Appends events; every line is written in one piece and flushed.
+
+    Attributes:
+        folder: Where it stands.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         """Open the log.
@@ -29,6 +35,7 @@ class ProgressLog:
         Args:
             folder: Where `progress.jsonl` is, or None to write nothing, as on every rank but the first.
         """
+        self.folder = folder or Path()
         self._path = folder / NAME if folder is not None else None
         self._began = time.monotonic()
 
@@ -87,6 +94,11 @@ def explain(folder: Path, returncode: int) -> TrainingError:
     failed = [event for event in events if event["event"] == "failed"]
     if failed:
         return TrainingError(str(failed[-1].get("sentence", "The training failed.")))
+    if returncode == DISK_FULL:
+        return TrainingError(
+            f"The training could not write below {folder}: the disk is full, or your quota is used up. Its earlier "
+            "checkpoints are kept. Make room, then resume."
+        )
     how = f"was ended by signal {-returncode}" if returncode < 0 else f"ended with status {returncode}"
     epochs = [event for event in events if event["event"] == "epoch"]
     where = "before its first epoch"

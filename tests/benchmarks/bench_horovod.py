@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from surrogate.core.shared_memory import sweep_since
+from surrogate.core.shared_memory import segments_now, sweep_new
 from surrogate.training.progress import explain, read_progress
 from tests.benchmarks import form
 from tests.benchmarks.form import Figure, progress
@@ -93,7 +93,7 @@ def killed(folder: Path, dataset: Path) -> tuple[float, str]:
     """Kill one of two ranks; return the seconds until the job has ended, and the sentence about it."""
     out = folder / "killed"
     job = write_training(out, dataset, 2, {"epochs": 100_000, "checkpoint_every_s": 0.1}, options=REGISTERED)
-    begun = time.time()
+    segments = segments_now()
     process = start_training(job, 2)
     while not any(event["event"] == "checkpoint" for event in read_progress(out)[0]):
         assert process.poll() is None, (out / "log.txt").read_text()
@@ -105,7 +105,7 @@ def killed(folder: Path, dataset: Path) -> tuple[float, str]:
     status = process.wait(120)
     psutil.wait_procs(ranks, timeout=60)
     seconds = time.perf_counter() - since
-    sweep_since(begun)
+    sweep_new(segments)
     return seconds, str(explain(out, status))
 
 

@@ -171,7 +171,7 @@ def measure(base: Path, runs: int) -> dict[str, Figure]:
     wrote, _ = timed([__file__, "--part", "write", "--folder", str(workdir), "--runs", str(runs)], 1), None
     figures = json.loads(wrote[1])
     sizes = [path.stat().st_size for path in workdir.rglob("*") if path.is_file()]
-    resume_s, _ = timed(["-m", "tests.support.campaign_head", "resume", str(workdir)], REPEATS)
+    resume_s, _ = timed(["-m", "tests.support.campaign_head", "dataset", "resume", str(workdir)], REPEATS)
     status_s, said = timed(["-m", "workflows.cli", "status", str(workdir), "--json"], REPEATS)
     told = json.loads(said)
     assert told["runs"]["packed"] == told["total"] == runs, told["runs"]

@@ -27,7 +27,7 @@ class Figure:
     """One figure of a benchmark.
 
     Attributes:
-        value: A number, a text, or a list of numbers (one entry a repeat or seed).
+        value: A number, a text, a list of numbers (one entry a repeat or seed), or a mapping of such.
         unit: Its unit; `1` for a ratio.
         meaning: What it is and how it was measured, as a phrase.
     """
@@ -82,6 +82,7 @@ def publish(
     target: str = "",
     distributions: Sequence[str] = (),
     on: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
     folder: Path = FOLDER,
 ) -> dict[str, Any]:
     """Write a benchmark's file and its last line.
@@ -94,6 +95,7 @@ def publish(
         target: What was aimed at, as a phrase.
         distributions: Distributions whose versions matter.
         on: `machine()` as it was before the benchmark; now when None.
+        details: Key → what else the JSON object holds; the page does not show it.
         folder: Where the file goes.
 
     Returns:
@@ -110,6 +112,7 @@ def publish(
         "target": target,
         "machine": dict(on) if on is not None else machine(),
         "measured_on": time.strftime("%Y-%m-%d"),
+        **(details or {}),
     }
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -159,6 +162,8 @@ def _shown(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, list):
         return ", ".join(_shown(one) for one in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_shown(one)}" for key, one in value.items())
     return str(value)
 
 

@@ -50,7 +50,7 @@ def processes(campaign: str, words: str) -> list[int]:
     return found
 
 
-INTERCHANGE, MANAGER, PROGRAM = "site_configs.interchange", "process_worker_pool", "scripted.program"
+INTERCHANGE, MANAGER, PROGRAM = "site_configs.interchange", "site_configs.worker_pool", "scripted.program"
 
 
 def workers(campaign: str) -> list[int]:

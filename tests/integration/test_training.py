@@ -12,16 +12,17 @@ import numpy as np
 import psutil
 import pytest
 
-from surrogate.core.shared_memory import sweep_since
+from surrogate.core.shared_memory import segments_now, sweep_new
 from surrogate.data.dataset import Dataset
 from surrogate.inference.predictor import Predictor
-from surrogate.training.progress import explain, read_progress
+from surrogate.training.progress import DISK_FULL, NAME, explain, read_progress
 from tests.support.trainings import SPLIT, record, run_training, start_training, weights, write_dataset, write_training
 
 pytestmark = [pytest.mark.train, pytest.mark.mpi, pytest.mark.slow]
 
 REGISTERED = {"output_transform": "registered", "ask_along": "t"}
 LONG = {"epochs": 100_000, "checkpoint_every_s": 0.01, "steps_per_call": 20}
+SEGMENTS = segments_now()
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,6 @@ def ranks_of(process) -> list[psutil.Process]:
 
 def ended_within(process, seconds: float) -> int:
     """Return the exit status of a training that must end; what is left of it is killed otherwise."""
-    begun = psutil.Process(process.pid).create_time() - 1
     try:
         return process.wait(seconds)
     finally:
@@ -78,7 +78,7 @@ def ended_within(process, seconds: float) -> int:
             child.kill()
         process.kill()
         process.wait()
-        sweep_since(begun)
+        sweep_new(SEGMENTS)
 
 
 def test_one_rank_and_two_have_the_same_losses_and_they_fall(one_rank, two_ranks):
@@ -194,3 +194,14 @@ def test_another_dataset_than_planned_is_refused(tmp_path, dataset):
     done = run_training(write_training(tmp_path, dataset, 1, dataset_hash="0" * 64), 1, timeout=100)
     assert done.returncode == 1
     assert "was planned for the dataset 0000000000000000" in done.output
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_full_disk_ends_in_a_sentence(ranks, dataset, tmp_path):
+    job = write_training(tmp_path, dataset, ranks)
+    (tmp_path / NAME).symlink_to("/dev/full")
+    done = run_training(job, ranks)
+    assert done.returncode == DISK_FULL, done.output
+    assert "the disk is full" in done.output
+    assert "Traceback" not in done.output
+    assert "the disk is full" in str(explain(tmp_path, done.returncode))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-# Data that is not part of the repository, and rival programs that live in an environment of their own.
-EXCUSED = ("SURROGATE_TEST_DATA", "peer")
+MOUNT = "Mounting is the right of root, and a container may lack it."
+# Data that is not part of the repository, rival programs that live in an environment of their own, a right.
+EXCUSED = ("SURROGATE_TEST_DATA", "peer", MOUNT)
 
 
 def in_ci(environment: Mapping[str, str] = os.environ) -> bool:

@@ -88,6 +88,16 @@ def test_what_interrupted_writers_left_is_removed(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["kept.part.h5"]
 
 
+def test_what_interrupted_writers_of_one_file_left_is_removed(tmp_path: Path) -> None:
+    writers = [files.atomic_path(tmp_path / name) for name in ("verdict.json", "other.json", "verdict.h5")]
+    for writer in writers:
+        writer.__enter__().write_text("half")
+    (tmp_path / ".verdict.json.parts").mkdir()
+    assert files.remove_partial_of(tmp_path / "verdict.json") == 1
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert [name.partition("-")[0] for name in left] == [".other", ".verdict", ".verdict.json.parts"]
+
+
 def test_damaged_json_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match=r"a\.json is missing"):
         files.read_json(tmp_path / "a.json")

@@ -246,3 +246,19 @@ def test_shared_memory_of_a_program_that_failed_by_itself_goes_too(tmp_path: Pat
     segment = shared_memory._SHM / f"mpich_shm_test-{os.getpid()}"
     assert run(tmp_path, ["sh", "-c", f"echo x > {segment}; exit 9"]).returncode == 9
     assert not segment.exists()
+
+
+def test_shared_memory_goes_although_the_clock_was_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    segment = shared_memory._SHM / f"mpich_shm_test-{os.getpid()}"
+    ahead = time.time() + 3600.0
+    with monkeypatch.context() as patch:  # the program is started an hour before the clock is set back by an hour
+        patch.setattr("time.time", lambda: ahead)
+        assert run(tmp_path, ["sh", "-c", f"echo x > {segment}; exit 9"]).returncode == 9
+    assert not segment.exists()
+    try:
+        segment.write_bytes(bytes(4096))
+        monkeypatch.setattr(shared_memory, "_own_segments", lambda: [(segment, ahead)])
+        assert sweep_shared_memory() == 1
+        assert not segment.exists()
+    finally:
+        segment.unlink(missing_ok=True)

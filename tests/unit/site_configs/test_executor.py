@@ -32,3 +32,15 @@ def test_an_interchange_that_dies_at_its_start_is_noticed_at_once(executor):
         executor.start()
     assert not executor.interchange_alive()
     executor.interchange_proc.wait()
+
+
+def test_blocks_are_looked_at_although_the_clock_was_set_back(tmp_path, monkeypatch):
+    made = parsl_config(Site(name="two", cores=2), tmp_path, [ResourceRequest()]).executors[0]
+    looks = []
+    monkeypatch.setattr(made, "status", lambda: looks.append(1) or {})
+    made.poll_facade()
+    made.poll_facade()
+    assert len(looks) == 1
+    made._last_poll_time += 3600.0
+    made.poll_facade()
+    assert len(looks) == 2

@@ -42,9 +42,7 @@ def test_nothing_is_told_to_anybody_and_everything_stays_in_the_workdir(tmp_path
 
 def test_workers_use_this_python_and_import_nothing_from_the_current_folder(tmp_path):
     (executor,) = parsl_config(FOUR, tmp_path / "parsl", [ResourceRequest()], python="/opt/my python").executors
-    assert shlex.split(executor.launch_cmd)[:4] == [
-        "/opt/my python", "-P", "-m", "parsl.executors.high_throughput.process_worker_pool",
-    ]  # fmt: skip
+    assert shlex.split(executor.launch_cmd)[:4] == ["/opt/my python", "-P", "-m", "site_configs.worker_pool"]
     assert executor.interchange_launch_cmd == ["/opt/my python", "-P", "-m", "site_configs.interchange"]
 
 

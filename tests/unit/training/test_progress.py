@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surrogate.training.progress import NAME, ProgressLog, explain, read_progress
+from surrogate.training.progress import DISK_FULL, NAME, ProgressLog, explain, read_progress
 
 
 def test_events_are_read_once_and_in_order(tmp_path):
@@ -60,3 +60,11 @@ def test_what_an_earlier_attempt_said_does_not_explain_this_one(tmp_path):
 
 def test_a_training_that_never_spoke_is_explained(tmp_path):
     assert "before its first epoch" in str(explain(tmp_path, 1))
+
+
+def test_a_training_that_had_no_room_for_its_sentence_is_explained(tmp_path):
+    ProgressLog(tmp_path).write("started")
+    sentence = str(explain(tmp_path, DISK_FULL))
+    assert str(tmp_path) in sentence
+    assert "the disk is full" in sentence
+    assert "killed" not in sentence
