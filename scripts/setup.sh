@@ -22,6 +22,16 @@ fitting_python() {
     fail "Python 3.11, 3.12 or 3.13 is needed, and none was found on PATH. Install one, or name it: make PYTHON=/path/to/python3.12"
 }
 
+# Horovod is built from source once. Without a compiler that fails, which is told now and not after minutes of installing.
+if [ -z "${SURROGATE_WITHOUT_HOROVOD:-}" ]; then
+    compiler=${CXX:-c++}
+    cache=${SURROGATE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/surrogate/horovod
+    if ! { command -v "${compiler%% *}" || command -v g++ || compgen -G "$cache/*/horovod-*.whl"; } >/dev/null; then
+        fail "A C++17 compiler is needed to build Horovod, and none was found on PATH. On Debian and Ubuntu: make build-deps," \
+            "or apt-get install g++. To do without Horovod, and train on one rank only: SURROGATE_WITHOUT_HOROVOD=1 make …"
+    fi
+fi
+
 # An environment that was moved, copied or outlived its Python is made anew.
 usable() {
     "$env"/bin/python -c 'import pathlib, sys; sys.exit(pathlib.Path(sys.prefix).resolve() != pathlib.Path(sys.argv[1]).resolve())' "$env" \

@@ -1,6 +1,7 @@
 """What the repository promises as a whole: locks without addresses, layers, a light import."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -88,6 +89,20 @@ def test_importing_is_light(module):
     code = f"import {module}, sys; print(*sorted(set({HEAVY}) & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == ""
+
+
+def test_a_missing_compiler_is_told_before_anything_is_installed(tmp_path):
+    for program in ("bash", "dirname"):
+        (tmp_path / program).symlink_to(shutil.which(program))
+    environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    script = ROOT / "scripts/setup.sh"
+    told = subprocess.run(
+        [tmp_path / "bash", script, tmp_path / "env"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 1
+    assert "A C++17 compiler is needed" in told.stderr
+    assert "make build-deps" in told.stderr
+    assert not (tmp_path / "env").exists()
 
 
 def test_no_two_wheels_of_mpi():
