@@ -81,6 +81,21 @@ class TakesKind(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesMany(Protocol):
+    """A simulator of which one run can have several points; each input is the list of their values then."""
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether it does."""
+        ...
+
+
+def takes_many(simulator: Simulator) -> bool:
+    """Return whether a run of a simulator can have several points."""
+    return space_kind(simulator) == "structures" or (isinstance(simulator, TakesMany) and simulator.takes_many)
+
+
 def space_kind(simulator: Simulator) -> str:
     """Return the kind of a simulator's input space."""
     return simulator.space_kind if isinstance(simulator, TakesKind) else "parameters"

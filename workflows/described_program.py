@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sim_wrappers.described import Described, space_kind
+from sim_wrappers.described import Described, space_kind, takes_many
 from sim_wrappers.protocol import Simulator
 from site_configs.site import Site
 from surrogate.core.errors import ConfigError
@@ -45,6 +45,20 @@ def check_kind(campaign: CampaignConfig, simulator: Simulator) -> None:
         f"In {campaign.where}, [space] names structures of atoms, and the simulator '{simulator.name}' takes inputs "
         "that are single numbers and words."
     )
+
+
+def check_many(campaign: CampaignConfig, simulator: Simulator) -> None:
+    """Refuse several points in one run of a simulator that takes one.
+
+    Raises:
+        ConfigError: If so; the sentence names the file.
+    """
+    each = campaign.simulation().design.samples_per_run
+    if each > 1 and not takes_many(simulator):
+        raise ConfigError(
+            f"In {campaign.where}, 'design.samples_per_run' is {each}, and a run of the simulator '{simulator.name}' "
+            "has one point. Leave it out."
+        )
 
 
 def checked_outputs(

@@ -22,7 +22,7 @@ from surrogate.design.kept_points import KeptPoints
 from surrogate.design.samplers import Design
 from surrogate.design.space import InputSpace, Point, Sampler
 from workflows.config import CampaignConfig, identity_of, identity_parts
-from workflows.described_program import check_kind, checked_outputs, complete_options
+from workflows.described_program import check_kind, check_many, checked_outputs, complete_options
 from workflows.estimate import Estimate, estimated
 from workflows.planned_points import choose_points, together
 
@@ -180,6 +180,7 @@ def make_plan(campaign: CampaignConfig, simulator: Simulator, kept: Path | None 
     where = campaign.where
     options = complete_options(campaign, simulator)
     check_kind(campaign, simulator)
+    check_many(campaign, simulator)
     space = campaign.input_space(simulator.default_space(options))
     outputs = checked_outputs(campaign, simulator, options, space)
     try:
@@ -241,6 +242,7 @@ def _check_splits(plan: Plan, chooser: Sampler) -> None:
 
 def _enough_runs(plan: Plan, chooser: Sampler) -> int | None:
     """Return the least number of runs whose points fill every split, or None when it is not known."""
+    each = plan.campaign.simulation().design.samples_per_run
     if plan.campaign.simulation().design.sampler != "sobol":
         return None
     longest = min(max(8 * plan.design.stop, 256), LONGEST_SEARCH)
@@ -251,7 +253,7 @@ def _enough_runs(plan: Plan, chooser: Sampler) -> int | None:
             seen.add(point_hash(point))
             counts[plan.splits.of(None, point)] += 1
         if all(counts[split] >= plan.splits.minimum.get(split, 0) for split in SPLITS):
-            return number
+            return -(-number // each)
     return None
 
 

@@ -19,6 +19,7 @@ class CompactBinary:
     """Masses and aligned spins → h₊(t), h×(t) by EOB, not by numerical relativity (see `Simulator`)."""
 
     name = inputs.NAME
+    takes_many = True
     known_errors = (
         KnownError(
             r"WAVEFORM REFUSED: ",

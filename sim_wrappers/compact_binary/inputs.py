@@ -85,14 +85,14 @@ def space(options: Mapping[str, Any]) -> ParameterSpace:
 
 
 def points(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> list[Point]:
-    """Return the points of a run: the one that was asked for, and `samples − 1` more that it fixes.
+    """Return the points of a run: those that were asked for, or one, and `samples − 1` more that it fixes.
 
     The further ones are the first, shifted in the unit cube by multiples of a vector, modulo 1: powers of the inverse
     of the number that solves x^{d+1} = x + 1, the golden ratio for d = 1, which scatter evenly. Runs whose first points
     fill the space evenly do so with all of their points.
 
     Args:
-        inputs: The point that was asked for.
+        inputs: The point that was asked for; of several points, the list of each input's values.
         options: Complete options.
 
     Raises:
@@ -108,6 +108,15 @@ def points(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> list[Point]
             f"{', '.join(inputs)} was given.",
             kind="wrong_inputs",
         )
+    if any(isinstance(value, list) for value in inputs.values()):
+        several = [dict(zip(inputs, map(float, row), strict=True)) for row in zip(*inputs.values(), strict=True)]
+        if options["samples"] > 1:
+            raise SimulationError(
+                "A run has either the points that the design put into it (design.samples_per_run) or those that the "
+                "option 'samples' draws; leave one of them out.",
+                kind="wrong_inputs",
+            )
+        return several
     first = {name: float(value) for name, value in inputs.items()}
     if options["samples"] == 1:
         return [first]

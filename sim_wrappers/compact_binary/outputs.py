@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from sim_wrappers.compact_binary.inputs import points as asked
 from sim_wrappers.protocol import RunData
 from surrogate.core.errors import SimulationError
 from surrogate.core.schema import RAGGED, Column, Coordinate, Ragged, Schema, Values
@@ -88,5 +89,10 @@ def read(inputs: Mapping[str, Any], options: Mapping[str, Any], folder: Path) ->
     if not complete:
         raise SimulationError(f"{OUTPUT_FILE} lacks the mark of a finished run.", kind="no_end_marker")
     samples = len(offsets) - 1
-    asked = {name: points[name] for name in inputs} if samples > 1 else {}
-    return RunData(outputs, samples=samples, inputs=dict(asked), notes=notes)
+    several: dict[str, Values] = {}
+    if samples > 1:  # admission compares single points only
+        wanted = asked(inputs, options)
+        if any([point[name] for point in wanted] != points[name].tolist() for name in inputs):
+            raise SimulationError(f"{OUTPUT_FILE} holds other binaries than were asked for.", kind="wrong_inputs")
+        several = {name: points[name] for name in inputs}
+    return RunData(outputs, samples=samples, inputs=several, notes=notes)

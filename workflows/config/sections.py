@@ -71,7 +71,6 @@ _OWNERS: dict[str, tuple[str, ...]] = {
     "stdev": ("rattle",),
     "timestep": ("dynamics",),
     "spacing": ("dynamics",),
-    "samples_per_run": STRUCTURE_SAMPLERS,
 }
 _NEEDED = ("levels", "path", "temperature", "stdev")
 _ENDING = ("grid", "table", "frames")
@@ -115,7 +114,7 @@ class DesignSection(Section):
     timestep: float = Field(default=0.5, gt=0, le=10, description="Time step of dynamics in fs.")
     spacing: Count = Field(default=20, description="Steps of dynamics from one structure to the next.")
     samples_per_run: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        default=1, description="Structures that one run computes, one after the other."
+        default=1, description="Points that one run computes, where the simulator takes several: structures, waveforms."
     )
 
     @model_validator(mode="after")

@@ -130,7 +130,7 @@ def test_frames_of_files_are_taken_whole_and_kept(tmp_path):
             [("stdev = 0.05", "stdev = 0.05\ntemperature = 1.0")],
             "'temperature' belongs to the sampler 'normal_modes' or",
         ),
-        ([('sampler = "rattle"\nstdev = 0.05', 'sampler = "sobol"')], "'samples_per_run' belongs"),
+        ([('sampler = "rattle"\nstdev = 0.05', 'sampler = "sobol"')], "structures of atoms are chosen by"),
         ([("[gate]", "[inputs.x]\nlow = 0.0\nhigh = 1.0\n\n[gate]")], "exclude each other"),
         ([('group = "structure"', 'group = "structures"')], "group"),
     ],

@@ -16,13 +16,15 @@ from sim_wrappers.compact_binary.program import shares
 from sim_wrappers.compact_binary.waveforms import Binary, missing, seconds_from, waveform
 from sim_wrappers.diagnose import diagnose
 from site_configs.resources import ResourceRequest
-from surrogate.core.errors import ConfigError, MissingExtraError, SimulationError
+from surrogate.core.errors import ConfigError, MissingExtraError, SimulationError, SplitError
 from surrogate.core.outcome import Failure, FailureKind, Success
 from surrogate.core.schema import Ragged
 from surrogate.data.run_file import read_run_file
 from surrogate.signal.aligo import aligo
 from surrogate.signal.match import match
 from tests.support.executions import request_for, run, schema_for
+from workflows.config import parse_campaign
+from workflows.plan import make_plan
 
 CODE = catalog.get("compact_binary")
 POINT = {"mass_1": 36.0, "mass_2": 29.0}
@@ -83,6 +85,46 @@ def test_a_run_of_many_samples_fills_the_space_and_is_fixed_by_its_point() -> No
             inputs.points(bad, options)
     with pytest.raises(SimulationError, match="takes mass_1 and mass_2"):
         inputs.points({"mass": 3.0}, options)
+
+
+def test_a_run_has_the_points_that_the_design_put_into_it(tmp_path: Path) -> None:
+    several = {"mass_1": [36.0, 20.0], "mass_2": [29.0, 15.0]}
+    options = CODE.check_options({})
+    assert inputs.points(several, options) == [POINT, {"mass_1": 20.0, "mass_2": 15.0}]
+    with pytest.raises(SimulationError, match="leave one of them out"):
+        inputs.points(several, CODE.check_options({"samples": 3}))
+    text = """
+schema_version = 1
+name = "b"
+simulator = { name = "SIMULATOR" }
+design = { runs = RUNS, samples_per_run = 30 }
+[gate.metrics]
+relative_l2_median = { max = 0.5 }
+"""
+    found = parse_campaign(text.replace("SIMULATOR", "compact_binary").replace("RUNS", "2"), "c.toml")
+    plan = make_plan(found, CODE)
+    assert len(plan.runs) == 2
+    assert sum(plan.counts.values()) == 60
+    assert len(plan.requests[0].inputs["mass_1"]) == 30
+    with pytest.raises(SplitError, match=r"'design\.runs = 2' is enough"):
+        make_plan(parse_campaign(text.replace("SIMULATOR", "compact_binary").replace("RUNS", "1"), "c.toml"), CODE)
+    other = parse_campaign(text.replace("SIMULATOR", "buckley_leverett").replace("RUNS", "2"), "c.toml")
+    with pytest.raises(ConfigError, match="a run of the simulator 'buckley_leverett' has one point"):
+        make_plan(other, catalog.get("buckley_leverett"))
+
+
+@needs_lal
+@pytest.mark.mpi
+def test_several_points_of_a_design_are_samples_of_one_run(tmp_path: Path) -> None:
+    several = {"mass_1": [36.0, 45.0, 40.0], "mass_2": [29.0, 44.0, 40.0]}
+    resources = ResourceRequest(ranks=2, ranks_per_node=2, walltime_s=120)
+    outcome = run(tmp_path, request_for(CODE, several, resources=resources))
+    assert isinstance(outcome, Success), outcome
+    found = read_run_file(tmp_path / outcome.path)
+    assert found.columns["mass_1"].tolist() == several["mass_1"]
+    assert found.columns["mass_2"].tolist() == several["mass_2"]
+    durations = found.columns["duration"]
+    assert durations[1] < durations[2] < durations[0], "heavier binaries are shorter"
 
 
 def test_ranks_share_the_points_by_how_long_they_last() -> None:
