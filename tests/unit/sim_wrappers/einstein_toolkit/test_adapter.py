@@ -20,6 +20,7 @@ from surrogate.design.parameters import Parameter, ParameterSpace
 from tests.support import cactus
 from tests.support.cactus.waves import PEAK, strain
 from tests.support.executions import folder_of, request_for, run
+from tests.support.shared_data import shared_data
 
 CODE = catalog.get("einstein_toolkit")
 POINT = {"mass_ratio": 1.3}
@@ -207,3 +208,18 @@ def test_a_script_of_parameters_is_run(tmp_path: Path) -> None:
     source.write_text("raise ValueError('q must not be that')\n")
     with pytest.raises(SimulationError, match=r"case\.rpar failed: ValueError: q must not be that"):
         CODE.prepare(request, tmp_path)
+
+
+def test_the_public_script_becomes_the_public_parameter_file(tmp_path: Path) -> None:
+    folder = shared_data("waveforms/einstein_toolkit_GW150914") / "output-0000"
+    options = cactus.standin(parfile=str(folder / "GW150914.rpar"), values={"N": 28})
+    CODE.prepare(request_for(CODE, {}, options, resources=ResourceRequest(walltime_s=86400)), tmp_path)
+    made, public = (
+        (base / "GW150914.par").read_text().splitlines() for base in (tmp_path / "output-0000", folder)
+    )  # fmt: skip
+    differing = [(ours, theirs) for ours, theirs in zip(made, public, strict=True) if ours.split() != theirs.split()]
+    assert [ours.partition(" ")[0] for ours, _ in differing if not ours.startswith("# __file__")] == [
+        "IO::out_dir", "TerminationTrigger::max_walltime", "TerminationTrigger::on_remaining_walltime",
+    ]  # fmt: skip
+    assert parfile.final_time("\n".join(made)) == 1700.0
+    assert parfile.parameter("\n".join(made), "TerminationTrigger::max_walltime") == "24.000000"
