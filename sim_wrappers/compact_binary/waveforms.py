@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from surrogate.core.errors import MissingExtraError, SimulationError
+from surrogate.core.errors import ConfigError, MissingExtraError, SimulationError, nearest
 from surrogate.signal.constants import MPC_M, SUN_S
 from surrogate.signal.waveform import Waveform, rise
 
@@ -84,6 +84,11 @@ class Binary:
         """Solar masses."""
         return self.mass_1 + self.mass_2
 
+    @property
+    def told(self) -> str:
+        """The binary in words."""
+        return f"{self.mass_1:g} and {self.mass_2:g} solar masses with spins of {self.spin_1:g} and {self.spin_2:g}"
+
 
 def waveform(binary: Binary, *, approximant: str, rate: int, low_hz: float, distance_mpc: float = 100.0) -> Waveform:
     """Return the wave of a binary from `low_hz` to the end of its ringdown.
@@ -99,9 +104,15 @@ def waveform(binary: Binary, *, approximant: str, rate: int, low_hz: float, dist
         distance_mpc: Mpc.
 
     Raises:
+        ConfigError: If the approximant is unknown.
         MissingExtraError: If lalsimulation is not installed.
         SimulationError: If lalsimulation refuses the binary.
     """
+    if approximant not in APPROXIMANTS:
+        raise ConfigError(
+            f"There is no waveform model '{approximant}'; there are {', '.join(APPROXIMANTS)}."
+            f"{nearest(approximant, APPROXIMANTS)}"
+        )
     factor = max(1, -(-_LEAST_RATE // rate))
     plus, cross, epoch = _polarisations(binary, approximant, rate * factor, low_hz, distance_mpc)
     fade = min(len(plus) // 4, round(rate * factor / low_hz))
@@ -135,8 +146,8 @@ def _polarisations(
         )  # fmt: skip
     except RuntimeError as error:
         raise SimulationError(
-            f"WAVEFORM REFUSED: {approximant} makes no waveform of {binary} from {low_hz} Hz at {rate} Hz: {error}. "
-            "Narrow the space of inputs or take a higher sample rate.",
+            f"WAVEFORM REFUSED: {approximant} makes no waveform of {binary.told} from {low_hz} Hz at {rate} Hz: "
+            f"{error}. Narrow the space of inputs or take a higher sample rate.",
             kind="not_physical",
         ) from error
     return np.array(plus.data.data), np.array(cross.data.data), float(plus.epoch)

@@ -122,6 +122,14 @@ class GwoscSource:
         """Read one piece (see `Source.read`)."""
         starts = np.asarray(self._starts[piece.start : piece.stop], dtype=np.int64)
         strain = self._strain
+        axis = schema.coordinate("time")
+        if axis is not None and len(axis.values) > 1 and round(1.0 / axis.values[1]) != strain.rate:
+            raise SourceError(
+                f"{self.path} has {strain.rate} samples a second, and the windows of this dataset have "
+                f"{round(1.0 / axis.values[1])}. Set 'sample_rate' in the mapping to a rate that all files can be "
+                "brought to, before the first ingest.",
+                FailureKind.WRONG_SHAPE,
+            )
         gps = strain.start + starts / strain.rate
         wanted = {column.name for column in schema.columns} if names is None else set(names)
         columns: dict[str, Values] = {}

@@ -114,6 +114,7 @@ def test_a_wrong_list_is_told_with_its_line(tmp_path: Path, text: str, says: str
         (("--noise", 16, "--at", 5), "either a signal-to-noise ratio or a distance"),
         (("--noise", 16, "--at", 5, "--snr", 8, "--detectors", "H1,H1"), "Each detector can be named once"),
         (("nowhere.hdf5", "--at", 5, "--snr", 8), "does not exist"),
+        (("--noise", 16, "--at", 5, "--snr", 8, "--approximant", "SEOBNRv5"), "Did you mean 'SEOBNRv4'"),
     ],
 )
 def test_what_cannot_be_asked_is_told(tmp_path: Path, words: tuple[object, ...], says: str) -> None:

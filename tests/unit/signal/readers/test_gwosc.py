@@ -183,3 +183,7 @@ def test_strain_is_ingested(tmp_path):
     table = dataset.load_all()
     assert table.columns["strain"].shape == (told.tally.taken, RATE)
     assert len(set(table.groups)) >= 5
+    write_strain(tmp_path / "other.hdf5", noise(40, 1024, 3000.0))
+    told = ingest(tmp_path / "w", [tmp_path / "other.hdf5"], load_layout(None, "gwosc"), progress=Silent())
+    assert told.tally.taken == 0
+    assert "has 1024 samples a second, and the windows of this dataset have 512" in told.tally.reasons[0]["reason"]
