@@ -44,6 +44,7 @@ def _only(model: type[BaseModel], base: type[BaseModel]) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "ani": lambda: _tables(family("ani").options_type, "model.options", 4),
+    "atomic-kernel": lambda: _tables(family("atomic_kernel").options_type, "model.options", 4),
     "campaign-file": lambda: model_tables(campaign_json_schema()),
     "command-line": command_pages,
     "einstein-toolkit": partial(_tables, EinsteinToolkitOptions, "simulator.options", 3),

@@ -10,7 +10,11 @@ from surrogate.models.protocols import Family
 GROUP = "surrogate.families"
 
 
-_OWN = {"ani": "surrogate.models.ani.family:FAMILY", "mlp": "surrogate.models.mlp:FAMILY"}
+_OWN = {
+    "ani": "surrogate.models.ani.family:FAMILY",
+    "atomic_kernel": "surrogate.models.kernel.family:FAMILY",
+    "mlp": "surrogate.models.mlp:FAMILY",
+}
 
 
 def _known() -> dict[str, str]:

@@ -183,7 +183,7 @@ def _transforms(potential: PublishedPotential) -> AniTransforms:
         schema=molecule_schema(),
         functions=potential.functions,
         columns=tuple(np.arange(potential.functions.length) for _ in range(count)),
-        scales=(1.0,) * count,
+        scales=tuple(np.ones(potential.functions.length) for _ in range(count)),
         self_energies=potential.self_energies,
         unit=1.0,
         states=((0, 1),),

@@ -21,7 +21,7 @@ from surrogate.models.ani.potential import Potential
 from surrogate.models.ani.stored import stored_potential
 from surrogate.registry.reader import RegistryReader
 from surrogate.validation.validate import validate
-from tests.support.atoms import ALL, FUNCTIONS, ask, flat, rattled, table, write_neurochem
+from tests.support.atoms import ALL, FUNCTIONS, ask, flat, rattled, solution, table, write_neurochem
 from tests.support.trainings import SPLIT, record, run_training, write_training
 from workflows.cli.application import application
 
@@ -105,6 +105,25 @@ def test_all_that_evaluate_it_agree(one_rank):
 def potential_of(artifact: Path) -> Potential:
     predictor = Predictor.load(artifact)
     return stored_potential(predictor.transforms, predictor.artifact.members("keras"), "celu", np.float64)
+
+
+def test_a_family_that_is_solved_goes_the_same_way(tmp_path, dataset):
+    few = {name: OPTIONS[name] for name in ("radial_shifts", "angular_shifts", "angle_shifts", "zeta")}
+    done = run_training(write_training(tmp_path, dataset, 1, {}, family="atomic_kernel", options=few), 1)
+    assert done.returncode == 0, done.output
+    found = record(tmp_path)["training"]
+    assert found["notes"] == [
+        "No step was taken: the coefficients of the kernel are the solution of one linear system."
+    ]
+    predictor = Predictor.load(tmp_path / "artifact")
+    truth = Dataset.open(dataset).load(SPLIT, "holdout")
+    said = predictor.predict(truth.inputs)
+    assert np.abs(said.mean["energy"] - truth.columns["energy"]).mean() < 0.25 * np.std(
+        truth.columns["energy"] - _means(truth)
+    )
+    # The network has the numbers of the solution: large terms cancel in double precision.
+    exact = predictor.family.predict(predictor.transforms, [solution(predictor.transforms)], truth.inputs)[0]
+    np.testing.assert_allclose(said.mean["forces"].data, exact["forces"].data, atol=1e-5)
 
 
 def test_a_published_potential_becomes_a_version(tmp_path):

@@ -73,7 +73,7 @@ class Committee:
         self,
         networks: ElementNetworks,
         columns: NDArray[np.int64],
-        scale: float,
+        scale: NDArray[np.float64],
         activation: Activation = "celu",
         dtype: Any = np.float64,
     ) -> None:
@@ -82,14 +82,14 @@ class Committee:
         Args:
             networks: Of all members.
             columns: `[K]`, which features they are given.
-            scale: What those are multiplied by.
+            scale: `[K]`, what those are multiplied by.
             activation: Function of the hidden layers.
             dtype: float64, or float32 for speed.
         """
         self.columns, self.members, self._celu = columns, networks.members, activation == "celu"
         kernels = [kernel.astype(np.float64) for kernel in networks.kernels]
         biases = [bias.astype(np.float64) for bias in networks.biases]
-        kernels[0] = kernels[0] * scale
+        kernels[0] = kernels[0] * scale[:, None]
         if self._celu:
             kernels[0], biases[0] = kernels[0] / CELU_ALPHA, biases[0] / CELU_ALPHA
             for layer in range(1, len(kernels)):

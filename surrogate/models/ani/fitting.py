@@ -45,7 +45,7 @@ def fit_transforms(train: SampleTable, options: AniOptions) -> AniTransforms:
     energies = np.asarray(train.columns[ENERGY], dtype=np.float64)
     self_energies = fit_self_energies(kinds, offsets, energies, len(elements))
     spread = float(np.std(energies - sums(self_energies[kinds], offsets)))
-    columns, scales = _columns_in_use(train, functions, kinds)
+    columns, scales = columns_in_use(train, functions, kinds)
     charges, spins = np.asarray(train.columns[CHARGE]).tolist(), np.asarray(train.columns[MULTIPLICITY]).tolist()
     forces = FORCES in train.columns and options.force_weight > 0
     return AniTransforms(
@@ -109,9 +109,9 @@ def fit_self_energies(
     return np.asarray(np.linalg.lstsq(counts, energies, rcond=None)[0], dtype=np.float64)
 
 
-def _columns_in_use(
+def columns_in_use(
     table: SampleTable, functions: SymmetryFunctions, kinds: NDArray[np.int64]
-) -> tuple[tuple[NDArray[np.int64], ...], tuple[float, ...]]:
+) -> tuple[tuple[NDArray[np.int64], ...], tuple[NDArray[np.float64], ...]]:
     """Return for each element which features differ from zero, and the factor that makes their mean square 1."""
     count = len(functions.elements)
     largest = np.zeros((count, functions.length))
@@ -131,7 +131,8 @@ def _columns_in_use(
                 atoms[kind] += len(own)
     columns = tuple(_at_least_one(np.flatnonzero(row > _UNUSED)) for row in largest)
     means = [float(squares[kind, columns[kind]].mean() / max(atoms[kind], 1)) for kind in range(count)]
-    return columns, tuple(1.0 / np.sqrt(mean) if mean > 0 else 1.0 for mean in means)
+    factors = [1.0 / np.sqrt(mean) if mean > 0 else 1.0 for mean in means]
+    return columns, tuple(np.full(len(picked), factor) for picked, factor in zip(columns, factors, strict=True))
 
 
 def _at_least_one(columns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -53,7 +53,7 @@ class Potential:
         self_energies: NDArray[np.float64],
         *,
         columns: Mapping[int, NDArray[np.int64]] | None = None,
-        scales: Mapping[int, float] | None = None,
+        scales: Mapping[int, NDArray[np.float64]] | None = None,
         unit: float = 1.0,
         activation: Activation = "celu",
         dtype: Any = np.float32,
@@ -65,7 +65,7 @@ class Potential:
             networks: Atomic number → networks of all members.
             self_energies: `[E]` Ha, energy of each lone atom; added back in float64.
             columns: Atomic number → features that its networks are given; all when None.
-            scales: Atomic number → factor of those features; 1 when None.
+            scales: Atomic number → factors of those features; 1 when None.
             unit: Energy in Ha that the networks' outputs are in.
             activation: Function of the hidden layers.
             dtype: Floating type of features and networks; sums and self-energies are float64 always.
@@ -77,7 +77,7 @@ class Potential:
             Committee(
                 networks[number],
                 every if columns is None else columns[number],
-                1.0 if scales is None else scales[number],
+                np.ones(functions.length) if scales is None else scales[number],
                 activation,
                 dtype,
             )

@@ -89,7 +89,7 @@ def _jacobian_rows(packing: Packing, transforms: AniTransforms, jacobian: NDArra
     """Return `jacobian_X` of some structures."""
     rows: Rows = {}
     for kind, symbol in enumerate(transforms.symbols):
-        picked = jacobian[packing.atoms[kind]][:, transforms.columns[kind]] * transforms.scales[kind]
+        picked = jacobian[packing.atoms[kind]][:, transforms.columns[kind]] * transforms.scales[kind][:, None, None]
         flat = picked.reshape(*picked.shape[:2], -1)
         packed = packing.pack(kind, flat)
         rows[f"jacobian_{symbol}"] = packed.reshape(packing.count, -1, flat.shape[-1])

@@ -24,7 +24,7 @@ class AniTransforms:
         schema: The columns.
         functions: The symmetry functions.
         columns: For each element, which of the F features its networks are given; the others were zero throughout.
-        scales: For each element, what those are multiplied by.
+        scales: For each element `[K]`, what those are multiplied by.
         self_energies: `[E]` Ha, energy of each lone atom.
         unit: Energy in Ha that the networks' outputs are in.
         states: Pairs of charge and multiplicity that were trained on.
@@ -37,7 +37,7 @@ class AniTransforms:
     schema: Schema
     functions: SymmetryFunctions
     columns: tuple[NDArray[np.int64], ...]
-    scales: tuple[float, ...]
+    scales: tuple[NDArray[np.float64], ...]
     self_energies: NDArray[np.float64]
     unit: float
     states: tuple[tuple[int, int], ...]
@@ -59,13 +59,13 @@ class AniTransforms:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all arrays."""
         columns = {f"columns/{symbol}": picked for symbol, picked in zip(self.symbols, self.columns, strict=True)}
-        return {"self_energies": self.self_energies, **columns}
+        scales = {f"scales/{symbol}": scale for symbol, scale in zip(self.symbols, self.scales, strict=True)}
+        return {"self_energies": self.self_energies, **columns, **scales}
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping of the rest."""
         return {
             "functions": self.functions.to_json(),
-            "scales": list(self.scales),
             "unit": self.unit,
             "states": [list(state) for state in self.states],
             "forces": self.forces,
@@ -84,7 +84,9 @@ class AniTransforms:
             columns=tuple(
                 np.asarray(arrays[f"columns/{symbol_of(number)}"], dtype=np.int64) for number in functions.elements
             ),
-            scales=tuple(float(scale) for scale in record["scales"]),
+            scales=tuple(
+                np.asarray(arrays[f"scales/{symbol_of(number)}"], dtype=np.float64) for number in functions.elements
+            ),
             self_energies=np.asarray(arrays["self_energies"], dtype=np.float64),
             unit=float(record["unit"]),
             states=tuple((int(charge), int(spin)) for charge, spin in record["states"]),
