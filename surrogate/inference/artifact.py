@@ -40,7 +40,8 @@ class Artifact:
         folder: Where it lies.
         files: File name → SHA-256 (hex), without the manifest.
         record: Content of `surrogate.json`.
-        schema: Columns that it was trained on.
+        schema: Columns that it is asked and answers.
+        learned_from: Columns that it was trained on; others only where its family has an exam of its own.
         space: The declared input space, or None.
         calibration: Floors and factors of its intervals.
         domain: Where it was trained, or None when the space has no unit cube.
@@ -50,6 +51,7 @@ class Artifact:
     files: dict[str, str]
     record: dict[str, Any]
     schema: Schema
+    learned_from: Schema
     space: InputSpace | None
     calibration: Calibration
     domain: Domain | None
@@ -174,6 +176,7 @@ def open_artifact(folder: Path) -> Artifact:
     record = read_json(folder / RECORD)
     try:
         schema = Schema.from_json(record["schema"])
+        learned_from = Schema.from_json(record.get("learned_from", record["schema"]))
         space = _space(record["space"])
         calibration = Calibration.from_json(record["calibration"])
         domain = None
@@ -183,7 +186,7 @@ def open_artifact(folder: Path) -> Artifact:
             record[key]
     except (KeyError, TypeError, DataError, SpaceError) as error:
         raise IntegrityError(f"The file {folder / RECORD} is no record of a surrogate: {error}. {_WAY_OUT}") from error
-    return Artifact(folder, files, record, schema, space, calibration, domain)
+    return Artifact(folder, files, record, schema, learned_from, space, calibration, domain)
 
 
 def _space(record: Mapping[str, Any] | None) -> InputSpace | None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from surrogate.core.errors import IntegrityError
 from surrogate.core.files import read_json
-from surrogate.core.schema import RAGGED, Ragged, Schema, Values
+from surrogate.core.schema import RAGGED, Ragged, SampleTable, Schema, Values
 from surrogate.design.space import InputSpace
 from surrogate.inference.artifact import Artifact, open_artifact
 from surrogate.inference.domain import in_domain
@@ -18,6 +18,7 @@ from surrogate.inference.questions import check_inputs
 from surrogate.inference.runtime import RUNTIMES, Runtime, runtime
 from surrogate.models.catalog import family as find_family
 from surrogate.models.combine import combine
+from surrogate.models.exams import exam_table
 from surrogate.models.protocols import Family, Forward, HasLayers, Prediction, Transforms
 from surrogate.models.values import count_samples, cut, flat, join, sample_means
 
@@ -93,8 +94,22 @@ class Predictor:
 
     @property
     def schema(self) -> Schema:
-        """Columns that it was trained on, with their units."""
+        """Columns that it is asked and answers, with their units."""
         return self.artifact.schema
+
+    @property
+    def transforms(self) -> Transforms:
+        """What the family fitted on the training rows."""
+        return self._transforms
+
+    def exam(self, table: SampleTable, seed: int) -> SampleTable:
+        """Return what samples ask of this surrogate: themselves, unless its family has an exam of its own.
+
+        Args:
+            table: Samples in the columns that it was trained on.
+            seed: Of whatever the family draws.
+        """
+        return exam_table(self._family, self._transforms, table, seed)
 
     @property
     def space(self) -> InputSpace | None:

@@ -13,6 +13,7 @@ GROUP = "surrogate.families"
 _OWN = {
     "ani": "surrogate.models.ani.family:FAMILY",
     "atomic_kernel": "surrogate.models.kernel.family:FAMILY",
+    "detector": "surrogate.models.detector.family:FAMILY",
     "mlp": "surrogate.models.mlp:FAMILY",
 }
 

@@ -26,6 +26,15 @@ Network = Callable[[Mapping[str, "tf.Tensor"]], dict[str, "tf.Tensor"]]
 """One member's network while it is trained: rows → its named outputs, differentiable."""
 
 
+DRAW = "draw"
+"""Added to every batch that `Family.loss` sees: `[B, 2]` int32, the seed of what is drawn afresh for each row. It
+depends on the member, the step and the row only, so that any number of ranks draws the same; on the tune split it is
+fixed."""
+
+PROGRESS = "progress"
+"""Added likewise: `[B]` float32, the share of the training that is done; 1 on the tune split."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
     """What a surrogate says about N points.
@@ -156,7 +165,8 @@ class Family(Protocol):
         Args:
             transforms: What `fit` gave.
             network: One member's network.
-            batch: The rows of one batch, name → `[B, ...]`, as `rows` gave them.
+            batch: The rows of one batch, name → `[B, ...]`, as `rows` gave them, and beside them `DRAW` and `PROGRESS`
+                for a family that draws noise or changes what it asks while training goes on.
         """
         ...
 

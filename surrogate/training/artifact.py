@@ -79,7 +79,7 @@ def write_artifact(folder: Path, trained: Trained) -> None:
         predictions.append(_predict(trained, forward))
         names.append(entry)
     mean, std = combine(predictions)
-    calibration = Calibration.fit(mean, std, trained.ready.tune.outputs)
+    calibration = Calibration.fit(mean, std, trained.ready.exam.outputs)
     _write_record(folder, trained, names, calibration, max(differences))
     files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     fsync_directory(folder)
@@ -92,9 +92,14 @@ def _some(rows: Rows, model: keras.Model) -> Rows:
 
 
 def _predict(trained: Trained, forward: Forward) -> dict[str, Any]:
-    """Return one member's outputs for the tune samples, numeric columns only."""
-    outputs = trained.ready.family.predict(trained.ready.transforms, [forward], trained.ready.tune.inputs)[0]
-    return {name: values for name, values in outputs.items() if trained.ready.tune.schema.column(name).dtype != "str"}
+    """Return one member's outputs for the tune split's exam, numeric columns only.
+
+    What a family adds beside the outputs, such as a logit, has no known value to be calibrated on.
+    """
+    exam = trained.ready.exam
+    outputs = trained.ready.family.predict(trained.ready.transforms, [forward], exam.inputs)[0]
+    known = {column.name for column in exam.schema.outputs if column.dtype != "str"}
+    return {name: values for name, values in outputs.items() if name in known}
 
 
 def _write_record(
@@ -104,8 +109,11 @@ def _write_record(
     job = trained.job
     write_arrays(folder / "transforms.npz", trained.ready.transforms.arrays())
     write_json(folder / "transforms.json", trained.ready.transforms.to_json())
-    space = space_from_json(job.space) if job.space is not None else None
-    domain = Domain.fit(space, trained.ready.train.inputs)
+    # A family that is asked something else than what was simulated is not asked inside the simulator's space.
+    asked = trained.ready.exam.schema
+    space = job.space if asked == trained.ready.train.schema else None
+    points = space_from_json(space) if space is not None else None
+    domain = Domain.fit(points, trained.ready.train.inputs)
     if domain is not None:
         write_arrays(folder / "domain.npz", domain.arrays())
     write_json(
@@ -114,8 +122,9 @@ def _write_record(
             "job": job.key(),
             "family": job.family,
             "options": trained.ready.options.model_dump(mode="json"),
-            "schema": trained.ready.train.schema.to_json(),
-            "space": job.space,
+            "schema": asked.to_json(),
+            "learned_from": trained.ready.train.schema.to_json(),
+            "space": space,
             "members": names,
             "seed": job.seed,
             "calibration": calibration.to_json(),

@@ -106,6 +106,17 @@ class BatchPlan:
         return self.cut(np.arange(self.rows, dtype=np.int64), rank)
 
 
+def step_keys(seed: int, steps: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the seed of what a family draws in each step, `[S]` int32, not negative.
+
+    Args:
+        seed: The member's.
+        steps: `[S]`, numbers of the steps from 0.
+    """
+    states = [np.random.SeedSequence([seed, step]).generate_state(1)[0] for step in steps.tolist()]
+    return (np.asarray(states, dtype=np.uint32) >> 1).astype(np.int32)
+
+
 def count_rows(rows: Rows) -> int:
     """Return the number of rows.
 

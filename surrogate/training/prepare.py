@@ -12,6 +12,7 @@ from surrogate.core.errors import ConfigError, DataError, IntegrityError
 from surrogate.core.schema import SampleTable
 from surrogate.data.dataset import Dataset
 from surrogate.models import catalog
+from surrogate.models.exams import exam_table
 from surrogate.models.protocols import Family, Rows, Transforms
 from surrogate.training.checkpoint import pack, unpack
 from surrogate.training.group import Group
@@ -29,6 +30,7 @@ class Prepared:
         dataset_hash: Hash of the dataset.
         train: Samples to train on.
         tune: Samples of the tune split.
+        exam: What the calibration asks, made of them (see `surrogate.models.exams`).
         transforms: Fitted on the training samples; the same bits on every rank.
         rows: Training rows.
         tune_rows: Rows of the tune split.
@@ -39,6 +41,7 @@ class Prepared:
     dataset_hash: str
     train: SampleTable
     tune: SampleTable
+    exam: SampleTable
     transforms: Transforms
     rows: Rows
     tune_rows: Rows
@@ -90,4 +93,5 @@ def prepare(job: TrainingJob, group: Group) -> Prepared:
     rows, tune_rows = family.rows(transforms, train), family.rows(transforms, tune)
     check_finite(rows, "training")
     check_finite(tune_rows, "tune")
-    return Prepared(family, options, dataset.hash, train, tune, transforms, rows, tune_rows)
+    exam = exam_table(family, transforms, tune, job.seed) if group.rank == 0 else tune
+    return Prepared(family, options, dataset.hash, train, tune, exam, transforms, rows, tune_rows)

@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surrogate.models.protocols import Family, Rows, Transforms
+from surrogate.models.protocols import DRAW, PROGRESS, Family, Rows, Transforms
 from surrogate.training.config import TrainConfig
 from surrogate.training.group import Group
 from surrogate.training.input_pipeline import Batches, BatchPlan, count_rows
 
 if TYPE_CHECKING:
     import keras
+
+
+_EVALUATION = -1
+"""Key of the draws on the tune split; those of steps are not negative."""
+
+
+def _batch_of(tf: Any, rows: Mapping[str, Any], index: Any, key: Any, progress: Any) -> dict[str, Any]:
+    """Return the rows at `index` `[B]`, each with the seed of its draws and the progress of the training."""
+    draw = tf.stack([tf.fill(tf.shape(index), key), index], axis=1)
+    done = tf.fill(tf.shape(index), progress)
+    return {**{name: tf.gather(array, index) for name, array in rows.items()}, DRAW: draw, PROGRESS: done}
 
 
 class Stepper:
@@ -65,8 +76,8 @@ class Stepper:
         """Return the compiled parts of a step: gradients on this rank, their application, and both in one."""
         tf, optimizer, variables = self._tf, self.optimizer, self.model.trainable_variables
 
-        def gradients(index: Any, weight: Any) -> tuple[Any, list[Any]]:
-            batch = {name: tf.gather(array, index) for name, array in self._rows.items()}
+        def gradients(index: Any, weight: Any, key: Any, progress: Any) -> tuple[Any, list[Any]]:
+            batch = _batch_of(tf, self._rows, index, key, progress)
             with tf.GradientTape() as tape:
                 loss = tf.reduce_sum(self._loss(self._network, batch) * weight)
             found = tape.gradient(loss, variables, unconnected_gradients="zero")
@@ -76,8 +87,8 @@ class Stepper:
             optimizer.learning_rate.assign(rate)
             optimizer.apply(found, variables)
 
-        def both(index: Any, weight: Any, rate: Any) -> Any:
-            loss, found = gradients(index, weight)
+        def both(index: Any, weight: Any, key: Any, progress: Any, rate: Any) -> Any:
+            loss, found = gradients(index, weight, key, progress)
             apply(found, rate)
             return loss
 
@@ -85,7 +96,7 @@ class Stepper:
         return tuple(tf.function(part, jit_compile=xla) for part in (gradients, apply, both))
 
     def _many(self, joined: Callable[[list[Any]], list[Any]]) -> Any:
-        """Return the function (index, weight, learning rates) → this rank's loss, summed over the steps.
+        """Return the function (index, weight, keys, progress, rates) → this rank's loss, summed over the steps.
 
         Args:
             joined: What is done with the gradients between the two compiled parts.
@@ -96,17 +107,20 @@ class Stepper:
             input_signature=[
                 tf.TensorSpec([None, share], tf.int32),
                 tf.TensorSpec([None, share], tf.float32),
+                tf.TensorSpec([None], tf.int32),
+                tf.TensorSpec([None], tf.float32),
                 tf.TensorSpec([None], tf.float32),
             ]
         )
-        def run(index: Any, weight: Any, rates: Any) -> Any:
+        def run(index: Any, weight: Any, keys: Any, progress: Any, rates: Any) -> Any:
             total = tf.zeros([], tf.float64)
             for place in tf.range(tf.shape(index)[0]):
+                given = index[place], weight[place], keys[place], progress[place]
                 if several:
-                    loss, found = self._gradients(index[place], weight[place])
+                    loss, found = self._gradients(*given)
                     self._apply(joined(found), rates[place])
                 else:
-                    loss = self._both(index[place], weight[place], rates[place])
+                    loss = self._both(*given, rates[place])
                 total += tf.cast(loss, tf.float64)
             return total
 
@@ -117,20 +131,40 @@ class Stepper:
         outputs: dict[str, Any] = self.model({name: batch[name] for name in self._inputs}, training=True)
         return outputs
 
-    def run(self, batches: Batches, rates: NDArray[np.float32]) -> float:
+    def run(
+        self,
+        batches: Batches,
+        rates: NDArray[np.float32],
+        keys: NDArray[np.int32] | None = None,
+        progress: NDArray[np.float32] | None = None,
+    ) -> float:
         """Take the steps of `batches`; return the sum over the steps of this rank's part of the loss.
 
         Args:
             batches: This rank's part.
             rates: `[steps]`, learning rates.
+            keys: `[steps]`, seeds of what the family draws (see `surrogate.models.protocols.DRAW`); zeros when None.
+            progress: `[steps]`, shares of the training that are done before each step; zeros when None.
         """
-        tf = self._tf
-        arguments = (tf.constant(batches.index), tf.constant(batches.weight), tf.constant(rates))
+        arguments = self._arguments(batches, rates, keys, progress)
         # Tracing and compiling, in the first call, may take long, and the other ranks do the same.
         with self._group.watched(self._steps_done) if self._warm else contextlib.nullcontext():
             total = float(self._run(*arguments))
         self._warm = True
         return total
+
+    def _arguments(
+        self,
+        batches: Batches,
+        rates: NDArray[np.float32],
+        keys: NDArray[np.int32] | None = None,
+        progress: NDArray[np.float32] | None = None,
+    ) -> tuple[Any, ...]:
+        """Return the tensors that the compiled steps take."""
+        count = len(batches.index)
+        keys = np.zeros(count, np.int32) if keys is None else keys
+        progress = np.zeros(count, np.float32) if progress is None else progress
+        return tuple(map(self._tf.constant, (batches.index, batches.weight, keys, progress, rates)))
 
     def _steps_done(self) -> float:
         """Return a number that grows with every step, whichever thread asks."""
@@ -145,10 +179,8 @@ class Stepper:
         Returns:
             Seconds a step together, and alone.
         """
-        tf = self._tf
         state = self.weights(), self.optimizer_state()
-        rates = tf.constant(np.full(len(batches.index), 1e-6, dtype=np.float32))
-        arguments = (tf.constant(batches.index), tf.constant(batches.weight), rates)
+        arguments = self._arguments(batches, np.full(len(batches.index), 1e-6, dtype=np.float32))
         seconds = []
         for run in (self._run, self._many(lambda found: found)):
             run(*arguments)
@@ -215,7 +247,7 @@ class Evaluator:
         def evaluate(index: Any, weights: Any) -> Any:
             total = tf.zeros([], tf.float64)
             for place in tf.range(tf.shape(index)[0]):
-                batch = {name: tf.gather(array, index[place]) for name, array in data.items()}
+                batch = _batch_of(tf, data, index[place], tf.constant(_EVALUATION), tf.constant(1.0))
                 losses = family.loss(transforms, network, batch) * weights[place]
                 total += tf.reduce_sum(tf.cast(losses, tf.float64))
             return total

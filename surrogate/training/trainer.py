@@ -15,6 +15,7 @@ from surrogate.core.identity import digest
 from surrogate.training.checkpoint import Checkpoint, CheckpointFolder, array_list, list_arrays, pack, unpack
 from surrogate.training.config import TrainConfig
 from surrogate.training.group import Group
+from surrogate.training.input_pipeline import step_keys
 from surrogate.training.progress import ProgressLog
 from surrogate.training.state import Member, State, Weights, state_from_json
 from surrogate.training.steps import Evaluator, Stepper
@@ -160,7 +161,8 @@ class Trainer:
         steps = np.arange(count * plan.steps) + state.epoch * plan.steps
         total = state.epochs * plan.steps
         rates = np.asarray([config.learning_rate_at(int(step), total) for step in steps], dtype=np.float32)
-        train = self._stepper.run(batches, rates) / len(steps)
+        progress = (steps / total).astype(np.float32)
+        train = self._stepper.run(batches, rates, step_keys(seed, steps), progress) / len(steps)
         means = self._group.sums({"train": train, "tune": self._evaluator.partial()})
         if not (math.isfinite(means["train"]) and math.isfinite(means["tune"])):
             raise TrainingError(

@@ -96,7 +96,7 @@ def validate(
         DataError: If the surrogate was trained on other columns, or there is no holdout sample.
     """
     family, schema = predictor.family, predictor.schema
-    _check_columns(schema, dataset.schema)
+    _check_columns(predictor.artifact.learned_from, dataset.schema)
     measures = family.measures(schema)
     train = dataset.load(split, "train")
     reasons = {name: baseline(name).why_not(train, predictor.space) for name in family.baselines}
@@ -104,15 +104,15 @@ def validate(
         gate.check(known_metrics(measures), tuple(name for name, reason in reasons.items() if reason is None))
     counts = dataset.counts(split)
     split.check(counts)
-    tune = dataset.load(split, "tune")
+    tune = predictor.exam(dataset.load(split, "tune"), seed)
     difference, onnx_how = _onnx(predictor, tune, onnx_check, progress)
 
     progress("opening the holdout")
     looks = record_consultation(holdout_record, salt=split.salt, version=version, dataset_hash=dataset.hash)
-    tables = _holdout(dataset, split)
+    tables = _holdout(dataset, split, lambda table: predictor.exam(table, seed))
     progress("predicting the holdout")
     judge = _Judge(measures, worst, seed, resamples)
-    results = [judge.stratum(name, table, predictor.predict(table.inputs)) for name, table in tables if len(table)]
+    results = [judge.stratum(name, table, predictor.predict(table.inputs)) for name, table in tables]
     curves = coverage_curves(
         predictor.artifact.calibration, results[0].truth, results[0].prediction, seed=seed, resamples=resamples
     )
@@ -138,8 +138,10 @@ def validate(
     )
 
 
-def _holdout(dataset: Splits, split: SplitConfig) -> list[tuple[str, SampleTable]]:
-    """Return the holdout's samples by stratum, those of the declared distribution first.
+def _holdout(
+    dataset: Splits, split: SplitConfig, exam: Callable[[SampleTable], SampleTable]
+) -> list[tuple[str, SampleTable]]:
+    """Return what the holdout's samples ask by stratum, those of the declared distribution first.
 
     Raises:
         DataError: If there is none of the declared distribution.
@@ -148,7 +150,7 @@ def _holdout(dataset: Splits, split: SplitConfig) -> list[tuple[str, SampleTable
     tables = [(stratum, dataset.load(split, "holdout", stratum)) for stratum in strata]
     if len(tables[0][1]) == 0:
         raise DataError("There is no holdout sample of the declared distribution to judge the surrogate on.")
-    return tables
+    return [(stratum, exam(table)) for stratum, table in tables if len(table)]
 
 
 def _check_columns(trained: Schema, found: Schema) -> None:

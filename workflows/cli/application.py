@@ -8,6 +8,7 @@ import typer
 
 from surrogate import __version__
 from workflows.cli.campaign_commands import add_campaign_commands
+from workflows.cli.detect_command import add_detect_command
 from workflows.cli.ingest_command import add_ingest_command
 from workflows.cli.inject_command import add_inject_command
 from workflows.cli.job_commands import add_job_commands
@@ -57,6 +58,7 @@ def application() -> typer.Typer:
     add_ingest_command(app)
     add_inject_command(app)
     add_predict_command(app)
+    add_detect_command(app)
     add_promote_command(app)
     app.add_typer(registry_commands(), name="registry")
     app.add_typer(site_commands(), name="site")

@@ -54,7 +54,7 @@ def _predict(
         raise DataError("Give the points either as a file with --input or as NAME=VALUE on the line.")
     if (site is not None or rows_per_chunk is not None) and (points is None or output is None):
         raise DataError("--site and --rows-per-chunk are for files: give --input and --output as well.")
-    predictor = _load(workdir, registry, version, runtime)
+    predictor = load_predictor(workdir, registry, version, runtime)
     if points is not None and output is not None:
         _predict_file(predictor, points, output, site=site, rows=rows_per_chunk, runtime=runtime, as_json=as_json)
         return
@@ -125,7 +125,7 @@ def _warn(rows: int, outside: int) -> None:
         )
 
 
-def _load(workdir: Path, registry: Path | None, version: str | None, runtime: str) -> Predictor:
+def load_predictor(workdir: Path, registry: Path | None, version: str | None, runtime: str) -> Predictor:
     """Return the surrogate that is meant."""
     from surrogate.core.errors import ConfigError
     from surrogate.inference.predictor import Predictor

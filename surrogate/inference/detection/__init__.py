@@ -1,0 +1,1 @@
+"""Searching strain with a detector: windows, triggers, coincidences, false-alarm rates, live data."""
