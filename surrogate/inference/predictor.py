@@ -97,11 +97,6 @@ class Predictor:
         """Columns that it is asked and answers, with their units."""
         return self.artifact.schema
 
-    @property
-    def transforms(self) -> Transforms:
-        """What the family fitted on the training rows."""
-        return self._transforms
-
     def exam(self, table: SampleTable, seed: int) -> SampleTable:
         """Return what samples ask of this surrogate: themselves, unless its family has an exam of its own.
 
