@@ -138,6 +138,12 @@ def remove_run(workdir: Path, run_id: str) -> None:
     run_lock(workdir, run_id).unlink(missing_ok=True)
 
 
+def folders(workdir: Path) -> Iterator[str]:
+    """Yield the runs that have a folder."""
+    for path in (workdir / "runs").glob("??/*/"):
+        yield path.name
+
+
 def prune(workdir: Path) -> None:
     """Remove the locks of runs without a folder, and empty folders; nobody may be working."""
     runs = workdir / "runs"

@@ -16,7 +16,7 @@ from surrogate.core.errors import IntegrityError, SiteError
 from surrogate.core.outcome import Budget, Failure, Outcome, Success
 from surrogate.core.storage import storage_error
 from surrogate.data.writer import Packed
-from workflows.adoption import is_intact, packed_where, read_receipt, remove_run, run_folder
+from workflows.adoption import folders, is_intact, packed_where, read_receipt, remove_run, run_folder
 from workflows.budgets import Budgets, Ruling, delay_s, rule
 from workflows.ensemble_records import Again, Counts, EnsembleRun, Keep, Packer, Recorder
 from workflows.journal_records import Run as JournalRun
@@ -77,6 +77,7 @@ class Intake:
         packed = self._packer.packed
         runs = [EnsembleRun.of(request, known.get(request.run_id)) for request in requests]
         self._recall_shards([run for run in runs if run.request.run_id in packed])
+        self._clear(packed)
         todo: list[Again] = []
         found: list[tuple[EnsembleRun, Outcome]] = []
         for run in runs:
@@ -244,6 +245,12 @@ class Intake:
                 Packed(shard.shard, shard.sha256, tuple(run_id for run_id in shard.runs if run_id in forgotten))
                 for shard in packed_where(self._workdir / "dataset", forgotten)
             )
+
+    def _clear(self, packed: frozenset[str]) -> None:
+        """Remove the folders of packed runs that a driver left which ended before it came to that."""
+        if self._keep != "all":
+            for run_id in [run_id for run_id in folders(self._workdir) if run_id in packed]:
+                remove_run(self._workdir, run_id)
 
     def _count(self, **more: int) -> None:
         self.counts = replace(self.counts, **{name: getattr(self.counts, name) + by for name, by in more.items()})

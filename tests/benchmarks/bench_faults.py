@@ -20,6 +20,7 @@ from tests.support.fault_scene import Scene
 from tests.support.fault_trial import RUNS, Trial, expected_hash, try_fault
 from tests.support.faults import FAULTS
 
+SECONDS = 1.0
 MEANINGS = {
     "driver": "kill -9 of the driver, at any stage",
     "worker": "kill -9 of a Parsl worker that executes a run",
@@ -35,7 +36,7 @@ MEANINGS = {
 }
 
 HOW = f"""
-A small campaign ({RUNS} runs of the scripted simulator, which writes a line into a ledger when it begins and when it
+A small campaign ({RUNS} runs of {SECONDS:g} s of the scripted simulator, which writes a line into a ledger when it begins and when it
 ends; training; verdict) is started by `surrogate run`, struck again and again at random moments, and taken up by
 `surrogate resume` whenever its driver has ended. One that ends before it has been struck often enough is followed by
 another. Every moment, with the seed and how far the campaign was, stands in the JSON file (`log`). The keys of a fault:
@@ -98,7 +99,9 @@ def main() -> int:
     figures: dict[str, Figure] = {}
     for number, name in enumerate(asked.only or FAULTS):
         begin = time.monotonic()
-        trials[name] = trial = try_fault(name, asked.seed + number, asked.moments, scratch / name, whole=True)
+        trials[name] = trial = try_fault(
+            name, asked.seed + number, asked.moments, scratch / name, whole=True, seconds=SECONDS
+        )
         figures[name] = Figure(figure(trial, time.monotonic() - begin), "1", MEANINGS[name])
         progress(f"{name}: {figures[name].value}")
         for sentence in (*trial.moments, *trial.problems):

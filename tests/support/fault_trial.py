@@ -67,7 +67,7 @@ class Trial:
     problems: list[str] = field(default_factory=list)
 
 
-def try_fault(name: str, seed: int, moments: int, folder: Path, *, whole: bool) -> Trial:
+def try_fault(name: str, seed: int, moments: int, folder: Path, *, whole: bool, seconds: float = 0.2) -> Trial:
     """Let a fault strike campaigns at random moments.
 
     Args:
@@ -76,6 +76,7 @@ def try_fault(name: str, seed: int, moments: int, folder: Path, *, whole: bool) 
         moments: How many strikes there are to be.
         folder: Where the campaigns live; made.
         whole: Whether each goes on to its verdict; else it ends with what the fault is about.
+        seconds: How long a run sleeps, unless the fault is about what comes later.
 
     Raises:
         PermissionError: If the fault needs a disk of its own, and this process may not mount one.
@@ -87,7 +88,7 @@ def try_fault(name: str, seed: int, moments: int, folder: Path, *, whole: bool) 
         fault = FAULTS[name]()
         until = "verdict" if whole else "training" if fault.late else "dataset"
         scene = Scene(folder / f"struck-{trial.campaigns}", chance, until)
-        scene.write(**{"runs": RUNS, "seconds": 0.2, **fault.values})
+        scene.write(**{"runs": RUNS, "seconds": seconds, **fault.values})
         before = shared_segments()
         ended = bring_to_end(scene, fault, moments - len(trial.moments))
         trial.moments += scene.moments

@@ -232,6 +232,19 @@ def test_a_shard_that_was_written_when_the_driver_was_killed_is_recorded(books):
     assert again.intake.counts.finished == 4
 
 
+def test_folders_that_a_killed_driver_had_not_removed_yet_are_removed(books, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("workflows.intake.remove_run", lambda *_: None)
+        for run in books.plan():
+            books.intake.take([(run, leave_success(books.workdir, run.request))])
+        books.intake.finish()
+    assert all(run_folder(books.workdir, one.run_id).is_dir() for one in RUNS)
+    again = books.resumed()
+    assert again.plan() == []
+    assert not any(run_folder(books.workdir, one.run_id).exists() for one in RUNS)
+    assert len(Dataset.open(books.workdir / "dataset")) == len(RUNS)
+
+
 def test_a_lost_shard_is_made_again(tmp_path):
     books = Books(tmp_path, per_shard=3)
     for run in books.plan():
