@@ -36,10 +36,11 @@ MEANINGS = {
 }
 
 HOW = f"""
-A small campaign ({RUNS} runs of {SECONDS:g} s of the scripted simulator, which writes a line into a ledger when it begins and when it
-ends; training; verdict) is started by `surrogate run`, struck again and again at random moments, and taken up by
-`surrogate resume` whenever its driver has ended. One that ends before it has been struck often enough is followed by
-another. Every moment, with the seed and how far the campaign was, stands in the JSON file (`log`). The keys of a fault:
+A small campaign ({RUNS} runs of {SECONDS:g} s of the scripted simulator, which writes a line into a ledger when it
+begins and when it ends; training; verdict) is started by `surrogate run`, struck again and again at random moments, and
+taken up by `surrogate resume` whenever its driver has ended. One that ends before it has been struck often enough is
+followed by another. Every moment, with the seed and how far the campaign was, stands in the JSON file (`log`). The keys
+of a fault:
 
 - `moments`: how often it struck; `campaigns`: how many campaigns that took.
 - `finished`: every campaign came to its verdict, and no driver ended without a sentence.
