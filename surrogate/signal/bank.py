@@ -135,3 +135,28 @@ def place(spectra: Spectra, samples: int, minimal_match: float) -> Placement:
         waiting &= ~covers[pick]
     order = np.asarray(sorted(chosen), dtype=np.int64)
     return Placement(order, np.asarray(table[order].max(axis=0)))
+
+
+def completed(templates: Spectra, tried: Spectra, samples: int, minimal_match: float) -> NDArray[np.int64]:
+    """Return which further waveforms must become templates, too: those that neither the bank nor one of them matches.
+
+    What lies between the candidates of `place` may lose a little more than they do. Trying the bank on waveforms as
+    they are expected, and taking those that it misses, closes its holes (the stochastic placement of Harry et al.).
+
+    Args:
+        templates: `[T, F]` complex64 of norm 1, the bank.
+        tried: `[K, F]` likewise, in the order in which they are tried.
+        samples: N of the windows.
+        minimal_match: In (0, 1).
+
+    Returns:
+        Numbers of `tried`, rising.
+    """
+    added: list[int] = []
+    for number, one in enumerate(tried):
+        if matches(one, templates, samples).max() >= minimal_match:
+            continue
+        if added and matches(one, tried[added], samples).max() >= minimal_match:
+            continue
+        added.append(number)
+    return np.asarray(added, dtype=np.int64)

@@ -45,6 +45,16 @@ def test_a_cover_keeps_the_minimal_match_and_needs_few_templates():
         bank.normalised(np.zeros((2, N)))
 
 
+def test_what_a_bank_misses_completes_it():
+    spectra = bank.normalised(chirps(np.linspace(0, 150, 120)))
+    thin = spectra[::40]
+    added = bank.completed(thin, spectra, N, 0.95)
+    whole = np.concatenate([thin, spectra[added]])
+    assert 0 < len(added) < 60
+    assert min(bank.matches(one, whole, N).max() for one in spectra) >= 0.95
+    assert not len(bank.completed(whole, spectra, N, 0.95))
+
+
 def test_a_bank_gives_the_ratio_the_template_and_the_time():
     shapes = chirps([0.0, 60.0, 120.0])
     spectra = bank.normalised(shapes)
