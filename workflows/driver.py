@@ -13,7 +13,7 @@ from typing import Any
 from surrogate import __version__
 from surrogate.core.checked import read_checked, write_checked
 from surrogate.core.errors import ConfigError, IntegrityError
-from surrogate.core.files import is_partial, remove_partial, remove_partial_of, sha256_file
+from surrogate.core.files import is_partial, remove_partial, remove_partial_of, same_file, sha256_file
 from surrogate.core.lock import Lease
 from surrogate.core.storage import is_full, storage_error
 from workflows.config import KEPT_FILES, CampaignConfig, check_same_campaign, load_campaign, save_campaign
@@ -204,6 +204,12 @@ def _kept_facts(workspace: Workspace, plan: Plan, root: Path) -> dict[str, Any]:
         began = load_campaign(workspace.campaign_file)
         simulator = find_simulator(began)
         check_same_campaign(make_plan(began, simulator).parts, plan.parts, root, plan.campaign.where)
+        if not workspace.facts_file.exists() and not workspace.journal.is_dir():
+            raise ConfigError(
+                f"{root} is not the working directory of a campaign: it has a {workspace.campaign_file.name}, and "
+                f"neither {workspace.facts_file.name} nor a journal. Name another --workdir; a folder that does not "
+                "exist yet is made."
+            ) from None
         return {}
     check_same_campaign(record["identity"], plan.parts, root, plan.campaign.where)
     return {name: record[name] for name in ("uid",) if name in record}
@@ -214,7 +220,9 @@ def _is_half_made(workspace: Workspace, plan: Plan) -> bool:
     ours = {workspace.campaign_file.name, KEPT_FILES}
     if any(path.name not in ours and not is_partial(path.name) for path in workspace.root.iterdir()):
         return False
-    text = plan.campaign.text
+    given, text = plan.campaign.file, plan.campaign.text
+    if given is not None and same_file(workspace.campaign_file, given):
+        return False  # the campaign's own folder
     return text is not None and (
         not workspace.campaign_file.exists() or workspace.campaign_file.read_bytes() == text.encode()
     )

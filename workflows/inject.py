@@ -13,7 +13,7 @@ import numpy as np
 
 from sim_wrappers.compact_binary.waveforms import Binary, waveform
 from surrogate.core.errors import ConfigError, DataError, nearest
-from surrogate.core.files import atomic_path
+from surrogate.core.files import atomic_path, same_file
 from surrogate.signal.detectors import detector
 from surrogate.signal.gwosc import file_name, write_strain
 from surrogate.signal.injection import inject
@@ -196,20 +196,26 @@ def inject_all(
     return found, truth
 
 
-def write_all(folder: Path, strains: Sequence[Strain], truth: Sequence[Mapping[str, Any]]) -> list[Path]:
+def write_all(
+    folder: Path, strains: Sequence[Strain], truth: Sequence[Mapping[str, Any]], given: Sequence[Path] = ()
+) -> list[Path]:
     """Write one strain file a detector and the list of what is in them; return the files.
 
     Args:
         folder: Made when missing.
         strains: One of each detector.
         truth: As `inject_all` returned it.
+        given: Files that strains and binaries were read from; none of them is written over.
 
     Raises:
-        DataError: If two files would have one name.
+        DataError: If two files would have one name, or one would take the place of a file that was given.
     """
     paths = [folder / file_name(strain) for strain in strains]
     if len(set(paths)) != len(paths):
         raise DataError("Two strains of one detector and time would become one file; give one of each detector.")
+    for path in (*paths, folder / TRUTH):
+        if any(same_file(path, source) for source in given):
+            raise DataError(f"{path} is one of the files that were given, which would be lost. Name another folder.")
     for path, strain in zip(paths, strains, strict=True):
         write_strain(path, strain, f"Strain with {len(truth)} injected binaries")
     with atomic_path(folder / TRUTH) as temporary, temporary.open("w", encoding="utf-8", newline="") as target:

@@ -96,6 +96,14 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
+def same_file(one: Path, other: Path) -> bool:
+    """Return whether two names lead to one file, also by a link; False where one of them leads nowhere."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
 def is_partial(name: str) -> bool:
     """Return whether a file bears the name under which `atomic_path` writes."""
     return _PARTIAL.fullmatch(name) is not None

@@ -10,7 +10,7 @@ import numpy as np
 
 from site_configs.site import Site
 from surrogate.core.errors import DataError, Interrupted
-from surrogate.core.files import sha256_file
+from surrogate.core.files import same_file, sha256_file
 from surrogate.core.identity import digest
 from surrogate.core.schema import Schema, Values
 from surrogate.design.points_chunks import PointsFile, look_over, read_chunk
@@ -86,7 +86,7 @@ def predict_file(
         Interrupted: If somebody asked to stop.
     """
     schema = predictor.schema
-    _check_output(output, schema)
+    _check_output(output, schema, points)
     found = look_over(points, schema.inputs, rows_per_chunk or rows_that_fit(schema))
     stopping = stopping or Stopping()
     with stopping.listening():
@@ -107,12 +107,19 @@ def predict_file(
             return done
 
 
-def _check_output(output: Path, schema: Schema) -> None:
+def _check_output(output: Path, schema: Schema, points: Path) -> None:
     """Refuse an output before anything is predicted.
 
     Raises:
-        DataError: If its name says no known kind, a `.csv` cannot hold it, or its folder does not exist.
+        DataError: If its name says no known kind, a `.csv` cannot hold it, it is the file of the points or a folder, or
+            its folder does not exist.
     """
+    if same_file(output, points):
+        raise DataError(
+            f"{output} is the file of the points itself, which would be lost. Name another file with --output."
+        )
+    if output.is_dir():
+        raise DataError(f"{output} is a folder, and the predictions are one file. Name a file with --output.")
     if output.suffix not in SUFFIXES:
         raise DataError(f"Predictions are written as .csv or .h5, and {output.name} was asked for.")
     if output.suffix == ".csv":

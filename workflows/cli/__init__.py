@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from workflows.cli.application import application
+from workflows.cli.empty_words import refuse_empty
 from workflows.cli.endings import ending
 
 
@@ -22,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = [word for word in words if word != "--debug"]
     as_json = "--json" in words
     try:
+        refuse_empty(words)
         result = application()(args=words, prog_name="surrogate", standalone_mode=False)
     except BaseException as error:  # noqa: BLE001 - this is where every error becomes a sentence
         return ending(error, debug=debug, as_json=as_json)

@@ -76,7 +76,8 @@ def _inject(
         strains = [read_strain(path) for path in strain or ()]
         psds = [welch(entry.data, entry.rate) for entry in strains]
     found, truth = work.inject_all(strains, psds, injections, work.Making(approximant))
-    paths = work.write_all(folder, found, truth)
+    given = [*(strain or ()), *([listed] if listed else [])]
+    paths = work.write_all(folder, found, truth, given)
     if as_json:
         console.put_json({"files": [str(path) for path in paths], "injections": truth})
         return

@@ -9,8 +9,10 @@ import pytest
 
 from surrogate.core import files
 from surrogate.core.errors import ConfigError
+from tests.support.campaigns import write_campaign
 from tests.support.old_files import CAMPAIGN, write_case, write_texts
 from workflows import driver
+from workflows.campaign import plan_campaign
 from workflows.config import load_campaign
 from workflows.driver import facts, prepare
 from workflows.ingest.ingest import ingest
@@ -127,3 +129,29 @@ def test_an_ingest_goes_on_as_well(tmp_path, monkeypatch):
             ingest(tmp_path / "w", [case], layout, campaign=campaign, progress=Silent())
     assert sorted(path.name for path in (tmp_path / "w").iterdir()) == ["campaign.toml"]
     assert ingest(tmp_path / "w", [case], layout, campaign=campaign, progress=Silent()).samples == 1
+
+
+def test_the_folder_of_the_campaign_itself_is_no_working_directory(plan, tmp_path):
+    before = sorted((tmp_path / "home").rglob("*"))
+    (tmp_path / "home" / "c.toml").rename(tmp_path / "home" / "campaign.toml")
+    campaign = load_campaign(tmp_path / "home" / "campaign.toml")
+    own = make_plan(campaign, find_simulator(campaign))
+    with pytest.raises(ConfigError, match=r"it has a campaign\.toml, and neither workspace\.json nor a journal"):
+        prepare(own, tmp_path / "home", "laptop")
+    assert len(sorted((tmp_path / "home").rglob("*"))) == len(before)
+
+
+def test_a_folder_with_nothing_but_the_campaign_itself_is_none_either(tmp_path):
+    home = tmp_path / "alone"
+    write_campaign(home)
+    campaign = load_campaign(next(home.iterdir()).rename(home / "campaign.toml"))
+    with pytest.raises(ConfigError, match="is not the working directory of a campaign"):
+        prepare(plan_campaign(campaign), home, "laptop")
+    assert [path.name for path in home.iterdir()] == ["campaign.toml"]
+
+
+def test_lost_facts_of_a_campaign_with_a_journal_are_written_again(plan, tmp_path):
+    workspace = prepare(plan, tmp_path / "w", "laptop")
+    workspace.journal.mkdir()
+    workspace.facts_file.unlink()
+    assert facts(prepare(plan, workspace.root, "laptop"))["campaign"] == "decay"

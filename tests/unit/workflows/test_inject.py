@@ -18,7 +18,7 @@ from surrogate.signal.gwosc import read_strain, write_strain
 from surrogate.signal.snr import Band, matched_filter
 from surrogate.signal.strain import Strain
 from workflows.cli.application import application
-from workflows.inject import Injection, Making, inject_all, read_injections, simulated
+from workflows.inject import Injection, Making, inject_all, read_injections, simulated, write_all
 
 RATE = 2048
 needs_lal = pytest.mark.skipif(missing() is not None, reason=missing() or "")
@@ -129,3 +129,15 @@ def test_a_binary_that_would_be_cut_off_is_refused() -> None:
     for gps in (1000.5, 1007.5, 2000.0):
         with pytest.raises(DataError, match="would be cut off"):
             inject_all([strain], [aligo()], [Injection(gps, 36.0, 29.0, snr=8.0)], Making())
+
+
+def test_a_file_that_was_given_is_never_written_over(tmp_path: Path) -> None:
+    listed = tmp_path / "injections.csv"
+    listed.write_text("gps,mass_1,mass_2,snr\n")
+    strains = simulated(["H1"], aligo(), seconds=4, rate=RATE, start=1000, seed=1)
+    recorded = write_all(tmp_path, strains, [], [])[0]
+    kept = recorded.read_bytes()
+    for given in (listed, recorded):
+        with pytest.raises(DataError, match="which would be lost"):
+            write_all(tmp_path, strains, [], [given])
+    assert recorded.read_bytes() == kept
