@@ -25,12 +25,12 @@ pytestmark = [pytest.mark.mpi, pytest.mark.slow]
 
 WATER = Structure.of([8, 1, 1], [[0.01, 0, 0.119], [0, 0.77, -0.45], [0, -0.763, -0.477]])
 HYDROXIDE = Structure.of([8, 1], [[0, 0, 0], [0.1, 0.2, 0.95]], charge=-1)
-AMMONIUM_RADICAL = Structure.of([7, 1, 1], [[0, 0, 0.14], [0, 0.8, -0.5], [0, -0.8, -0.5]])  # NH2, a doublet
+RADICAL = Structure.of([7, 1, 1], [[0, 0, 0.14], [0, 0.8, -0.5], [0, -0.8, -0.5]])  # NH2, a doublet
 SPACE = StructureSet()
 
 # Ends NWChem as soon as it has finished one structure, however fast the machine is, and then itself by that signal.
 KILLER = """
-import os, signal, subprocess, sys, time
+import os, shutil, signal, subprocess, sys, tempfile, time
 from pathlib import Path
 work = subprocess.Popen(sys.argv[1:])
 while work.poll() is None:
@@ -40,6 +40,8 @@ while work.poll() is None:
             work.kill()
     time.sleep(0.02)
 work.wait()
+for left in Path(tempfile.gettempdir()).glob("ompi.*"):
+    shutil.rmtree(left, ignore_errors=True)
 os.kill(os.getpid(), signal.SIGTERM)
 """
 
@@ -62,19 +64,20 @@ def columns_of(workdir: Path, outcome):
     return read_run_file(workdir / outcome.path).columns
 
 
-@pytest.mark.parametrize("cart", [True, False], ids=["cartesian", "spherical"])
-def test_pyscf_is_the_independent_answer(tmp_path, cart):
-    structures = [WATER, HYDROXIDE, AMMONIUM_RADICAL]
+@pytest.mark.parametrize(
+    ("cart", "structures"), [(True, (WATER, HYDROXIDE)), (False, (RADICAL,))], ids=["cartesian", "spherical"]
+)
+def test_pyscf_is_the_independent_answer(tmp_path, cart, structures):
     options = {"xc": "pbe", "basis": "6-31g*", "cart": cart, "grid": "xfine", "conv_tol": 1e-9}
     request = request_for(SIMULATOR, bundle(*structures), options, resources=ResourceRequest(walltime_s=280))
     found = columns_of(tmp_path, run(tmp_path, request, space=SPACE))
-    asked = complete_options({"xc": "pbe", "basis": "6-31g(d)", "cart": cart, "grid": 6, "conv_tol": 1e-10})
+    asked = complete_options({"xc": "pbe", "basis": "6-31g(d)", "cart": cart, "grid": 5, "conv_tol": 1e-10})
     for row, structure in enumerate(structures):
         other = engine(structure, {"options": asked, "remedies": [], "threads": 1})
         assert found["energy"][row] == pytest.approx(other.energy, abs=1e-5)
         np.testing.assert_allclose(found["forces"][row], other.forces, atol=1e-4)
     kind = "cartesian" if cart else "spherical"
-    assert found["level_of_theory"].tolist() == [f"pbe/6-31g* {kind}, grid xfine, nwchem"] * 3
+    assert found["level_of_theory"].tolist() == [f"pbe/6-31g* {kind}, grid xfine, nwchem"] * len(structures)
 
 
 def test_a_run_that_was_stopped_goes_on_and_finds_the_same(tmp_path):
