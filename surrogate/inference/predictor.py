@@ -19,7 +19,7 @@ from surrogate.inference.runtime import RUNTIMES, Runtime, runtime
 from surrogate.models.catalog import family as find_family
 from surrogate.models.combine import combine
 from surrogate.models.exams import exam_table
-from surrogate.models.protocols import Family, Forward, HasLayers, Prediction, Transforms
+from surrogate.models.protocols import Family, Forward, HasDomain, HasLayers, Prediction, Transforms
 from surrogate.models.values import count_samples, cut, flat, join, sample_means
 
 BATCH_ROWS = 4096
@@ -169,6 +169,8 @@ class Predictor:
         mean, std = combine(members)
         lower, upper = self.artifact.calibration.interval(mean, std)
         flags = in_domain(self.space, self.artifact.domain, inputs)
+        if isinstance(self._family, HasDomain):
+            flags &= self._family.knows(self._transforms, inputs, std)
         for name, values in mean.items():
             # Far outside, for example below zero on a logarithmic scale, there may be no number; the flag says so.
             if not np.isfinite(sample_means(values, flat(values))[flags & _filled(values)]).all():

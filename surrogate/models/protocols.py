@@ -194,3 +194,20 @@ class IsSolved(Protocol):
     def solved_by_fit(self) -> str:
         """How, as half a sentence."""
         ...
+
+
+@runtime_checkable
+class HasDomain(Protocol):
+    """What a family offers that can tell by itself whether it was trained on the like of what it is asked."""
+
+    def knows(
+        self, transforms: Transforms, inputs: Mapping[str, Values], std: Mapping[str, Values]
+    ) -> NDArray[np.bool_]:
+        """Return which rows are like those that were trained on, `[N]`.
+
+        Args:
+            transforms: What `fit` gave.
+            inputs: Checked inputs of N rows.
+            std: Output name → standard deviation between members.
+        """
+        ...

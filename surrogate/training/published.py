@@ -23,12 +23,16 @@ from surrogate.models.ani.neighbours import find_pairs
 from surrogate.models.ani.neurochem import PublishedPotential, read_ensemble
 from surrogate.models.ani.options import AniOptions
 from surrogate.models.ani.packing import Packing, feature_rows
+from surrogate.models.ani.reach import Reach
 from surrogate.models.ani.transforms import AniTransforms, atoms_of
 from surrogate.models.calibration import Calibration
 from surrogate.models.protocols import Rows
 from surrogate.training.artifact import FORMAT, versions, write_arrays
 from surrogate.training.export import keras_forward, onnx_difference, write_keras, write_onnx
 from surrogate.training.finished import MANIFEST
+
+_DEVIATION = 0.23 / 627.5094740631
+"""Ha: 0.23 kcal/mol, the published bound of the members' standard deviation over √N (Smith et al. 2018)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +195,7 @@ def _transforms(potential: PublishedPotential) -> AniTransforms:
         energy_weight=1.0,
         force_weight=0.1,
         level_of_theory="",
+        reach=Reach((), (), _DEVIATION),
     )
 
 

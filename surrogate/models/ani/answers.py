@@ -89,6 +89,30 @@ def _members(
     return answers
 
 
+def known(own: AniTransforms, inputs: Mapping[str, Values], std: Mapping[str, Values]) -> NDArray[np.bool_]:
+    """Return which structures are like those that the potential was trained on, `[N]`.
+
+    Args:
+        own: What was fitted.
+        inputs: Columns of N structures, of known elements.
+        std: Standard deviations between members, of which the energy's counts.
+    """
+    species, positions, offsets = atoms_of(inputs)
+    cells, kinds = cells_of(inputs), own.functions.kinds(species)
+    fine = np.ones(len(species), dtype=np.bool_)
+    for start, stop in pieces(offsets, 2048) if own.reach.references else []:
+        begin, end = int(offsets[start]), int(offsets[stop])
+        part = None if cells is None else cells[start:stop]
+        pairs = find_pairs(positions[begin:end], offsets[start : stop + 1] - begin, own.functions.radial_cutoff, part)
+        values = Features(own.functions, kinds[begin:end], pairs).values
+        for kind, (picked, scale) in enumerate(zip(own.columns, own.scales, strict=True)):
+            atoms = np.flatnonzero(kinds[begin:end] == kind)
+            others = np.delete(values[atoms], picked, axis=1)
+            fine[begin + atoms] = own.reach.knows(kind, values[atoms][:, picked] * scale, others)
+    inside = np.logical_and.reduceat(fine, offsets[:-1]) if len(offsets) > 1 else np.zeros(0, dtype=np.bool_)
+    return np.asarray(inside & own.reach.agrees(np.asarray(std[ENERGY]), np.diff(offsets)), dtype=np.bool_)
+
+
 def potential_loss(own: AniTransforms, network: Network, batch: Mapping[str, tf.Tensor]) -> tf.Tensor:
     """Return w_E ΔE² / √N + w_F Σ |ΔF|² / N of each structure of N atoms, `[B]`, in the networks' unit.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from surrogate.core.schema import SampleTable, Schema, Values
-from surrogate.models.ani.answers import member_answers, potential_loss
+from surrogate.models.ani.answers import known, member_answers, potential_loss
 from surrogate.models.ani.fitting import fit_transforms
 from surrogate.models.ani.measures import potential_measures
 from surrogate.models.ani.options import AniOptions
@@ -100,6 +101,12 @@ class Ani:
             DataError: If an element, a charge or a multiplicity was not trained on, or atoms coincide.
         """
         return member_answers(_ani(transforms), forwards, inputs)
+
+    def knows(
+        self, transforms: Transforms, inputs: Mapping[str, Values], std: Mapping[str, Values]
+    ) -> NDArray[np.bool_]:
+        """Return which structures are like those that were trained on, `[N]`; see `surrogate.models.ani.reach`."""
+        return known(_ani(transforms), inputs, std)
 
 
 FAMILY = Ani()

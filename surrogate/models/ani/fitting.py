@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +15,7 @@ from surrogate.models.ani.features import Features
 from surrogate.models.ani.neighbours import find_pairs
 from surrogate.models.ani.options import AniOptions
 from surrogate.models.ani.potential import pieces
+from surrogate.models.ani.reach import Reach
 from surrogate.models.ani.symmetry import SymmetryFunctions
 from surrogate.models.ani.transforms import AniTransforms, atoms_of, cells_of
 
@@ -45,13 +49,14 @@ def fit_transforms(train: SampleTable, options: AniOptions) -> AniTransforms:
     energies = np.asarray(train.columns[ENERGY], dtype=np.float64)
     self_energies = fit_self_energies(kinds, offsets, energies, len(elements))
     spread = float(np.std(energies - sums(self_energies[kinds], offsets)))
-    columns, scales = columns_in_use(train, functions, kinds)
+    seen = survey(train, functions, kinds)
+    scales = seen.scales()
     charges, spins = np.asarray(train.columns[CHARGE]).tolist(), np.asarray(train.columns[MULTIPLICITY]).tolist()
     forces = FORCES in train.columns and options.force_weight > 0
     return AniTransforms(
         schema=train.schema,
         functions=functions,
-        columns=columns,
+        columns=seen.columns,
         scales=scales,
         self_energies=self_energies,
         unit=spread if spread > 1e-6 else _USUAL_UNIT,
@@ -60,6 +65,7 @@ def fit_transforms(train: SampleTable, options: AniOptions) -> AniTransforms:
         energy_weight=options.energy_weight,
         force_weight=options.force_weight if forces else 0.0,
         level_of_theory=level,
+        reach=seen.reach(scales, len(train)),
     )
 
 
@@ -109,30 +115,55 @@ def fit_self_energies(
     return np.asarray(np.linalg.lstsq(counts, energies, rcond=None)[0], dtype=np.float64)
 
 
-def columns_in_use(
-    table: SampleTable, functions: SymmetryFunctions, kinds: NDArray[np.int64]
-) -> tuple[tuple[NDArray[np.int64], ...], tuple[NDArray[np.float64], ...]]:
-    """Return for each element which features differ from zero, and the factor that makes their mean square 1."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """The features of all training atoms, element by element.
+
+    Attributes:
+        features: For each element `[n, F]`.
+        columns: For each element, which of them differ from zero.
+    """
+
+    features: list[NDArray[np.float32]]
+    columns: tuple[NDArray[np.int64], ...]
+
+    def scales(self) -> tuple[NDArray[np.float64], ...]:
+        """Return for each element `[K]` factors, all alike, that make the mean square of its features in use 1."""
+        found = []
+        for own, picked in zip(self.features, self.columns, strict=True):
+            mean = float(np.square(own[:, picked], dtype=np.float64).mean()) if len(own) else 0.0
+            found.append(np.full(len(picked), 1 / np.sqrt(mean) if mean > 0 else 1.0))
+        return tuple(found)
+
+    def reach(self, scales: Sequence[NDArray[np.float64]], structures: int) -> Reach:
+        """Return the surroundings that are known, by scaled features."""
+        scaled = [
+            own[:, picked] * scale for own, picked, scale in zip(self.features, self.columns, scales, strict=True)
+        ]
+        return Reach.fit(scaled, sum(map(len, scaled)) / max(structures, 1))
+
+
+def survey(table: SampleTable, functions: SymmetryFunctions, kinds: NDArray[np.int64]) -> Survey:
+    """Return the features of all atoms.
+
+    Args:
+        table: Training samples.
+        functions: The symmetry functions.
+        kinds: `[M]`, position of each atom's element.
+    """
     count = len(functions.elements)
-    largest = np.zeros((count, functions.length))
-    squares, atoms = np.zeros((count, functions.length)), np.zeros(count)
+    parts: list[list[NDArray[np.float32]]] = [[] for _ in range(count)]
     _, positions, offsets = atoms_of(table.inputs)
     cells = cells_of(table.inputs)
     for start, stop in pieces(offsets):
         begin, end = int(offsets[start]), int(offsets[stop])
         part = None if cells is None else cells[start:stop]
         pairs = find_pairs(positions[begin:end], offsets[start : stop + 1] - begin, functions.radial_cutoff, part)
-        values = Features(functions, kinds[begin:end], pairs).values
+        values = Features(functions, kinds[begin:end], pairs).values.astype(np.float32)
         for kind in range(count):
-            own = values[kinds[begin:end] == kind]
-            if len(own):
-                np.maximum(largest[kind], own.max(axis=0), out=largest[kind])
-                squares[kind] += np.square(own).sum(axis=0)
-                atoms[kind] += len(own)
-    columns = tuple(_at_least_one(np.flatnonzero(row > _UNUSED)) for row in largest)
-    means = [float(squares[kind, columns[kind]].mean() / max(atoms[kind], 1)) for kind in range(count)]
-    factors = [1.0 / np.sqrt(mean) if mean > 0 else 1.0 for mean in means]
-    return columns, tuple(np.full(len(picked), factor) for picked, factor in zip(columns, factors, strict=True))
+            parts[kind].append(values[kinds[begin:end] == kind])
+    features = [np.concatenate(rows) for rows in parts]
+    return Survey(features, tuple(_at_least_one(np.flatnonzero(own.max(axis=0) > _UNUSED)) for own in features))
 
 
 def _at_least_one(columns: NDArray[np.int64]) -> NDArray[np.int64]:

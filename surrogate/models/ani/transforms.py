@@ -13,6 +13,7 @@ from surrogate.core.elements import symbol_of
 from surrogate.core.errors import DataError
 from surrogate.core.molecules import CELL, CHARGE, COORDINATES, MULTIPLICITY, SPECIES
 from surrogate.core.schema import Ragged, Schema, Values
+from surrogate.models.ani.reach import Reach
 from surrogate.models.ani.symmetry import SymmetryFunctions
 
 
@@ -32,6 +33,7 @@ class AniTransforms:
         energy_weight: Weight of energies in the loss.
         force_weight: Weight of forces in the loss.
         level_of_theory: Of the training samples; may be empty.
+        reach: The surroundings of atoms that were trained on.
     """
 
     schema: Schema
@@ -45,6 +47,7 @@ class AniTransforms:
     energy_weight: float
     force_weight: float
     level_of_theory: str
+    reach: Reach
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -60,7 +63,7 @@ class AniTransforms:
         """Return all arrays."""
         columns = {f"columns/{symbol}": picked for symbol, picked in zip(self.symbols, self.columns, strict=True)}
         scales = {f"scales/{symbol}": scale for symbol, scale in zip(self.symbols, self.scales, strict=True)}
-        return {"self_energies": self.self_energies, **columns, **scales}
+        return {"self_energies": self.self_energies, **columns, **scales, **self.reach.arrays(self.symbols)}
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping of the rest."""
@@ -72,6 +75,7 @@ class AniTransforms:
             "energy_weight": self.energy_weight,
             "force_weight": self.force_weight,
             "level_of_theory": self.level_of_theory,
+            "reach": self.reach.to_json(),
         }
 
     @classmethod
@@ -94,6 +98,7 @@ class AniTransforms:
             energy_weight=float(record["energy_weight"]),
             force_weight=float(record["force_weight"]),
             level_of_theory=str(record["level_of_theory"]),
+            reach=Reach.restore(tuple(symbol_of(number) for number in functions.elements), arrays, record["reach"]),
         )
 
     def check_states(self, inputs: Mapping[str, Values]) -> None:

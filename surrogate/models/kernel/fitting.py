@@ -13,10 +13,11 @@ from surrogate.core.errors import DataError
 from surrogate.core.molecules import CHARGE, ENERGY, FORCES, MULTIPLICITY
 from surrogate.core.schema import Ragged, SampleTable, Schema
 from surrogate.models.ani.features import Features
-from surrogate.models.ani.fitting import check_table, columns_in_use, fit_self_energies
+from surrogate.models.ani.fitting import check_table, fit_self_energies, survey
 from surrogate.models.ani.neighbours import find_pairs
 from surrogate.models.ani.packing import Packing
 from surrogate.models.ani.potential import pieces
+from surrogate.models.ani.reach import Reach
 from surrogate.models.ani.transforms import AniTransforms, atoms_of, cells_of
 from surrogate.models.kernel.options import KernelOptions
 from surrogate.models.kernel.solve import Array, ElementTable, solve_forces
@@ -80,15 +81,16 @@ def fit_kernel(train: SampleTable, options: KernelOptions) -> KernelTransforms:
     elements = tuple(int(number) for number in np.unique(species))
     functions = options.functions(elements)
     kinds = functions.kinds(species)
-    columns = columns_in_use(train, functions, kinds)[0]
+    seen = survey(train, functions, kinds)
+    weights = tuple(options.weights(len(elements))[picked] for picked in seen.columns)
     states = zip(
         np.asarray(train.columns[CHARGE]).tolist(), np.asarray(train.columns[MULTIPLICITY]).tolist(), strict=True
     )
     base = AniTransforms(
         schema=train.schema,
         functions=functions,
-        columns=columns,
-        scales=tuple(options.weights(len(elements))[picked] for picked in columns),
+        columns=seen.columns,
+        scales=weights,
         self_energies=np.zeros(len(elements)),
         unit=1.0,
         states=tuple(sorted({(int(charge), int(spin)) for charge, spin in states})),
@@ -96,9 +98,11 @@ def fit_kernel(train: SampleTable, options: KernelOptions) -> KernelTransforms:
         energy_weight=1.0,
         force_weight=0.1,
         level_of_theory=level,
+        reach=Reach((), ()),
     )
     tables, scales = element_tables(train, base, kinds, options.width)
-    base = replace(base, scales=tuple(scale * factor for scale, factor in zip(base.scales, scales, strict=True)))
+    weights = tuple(scale * factor for scale, factor in zip(weights, scales, strict=True))
+    base = replace(base, scales=weights, reach=seen.reach(weights, len(train)))
     forces, real = _padded(train, offsets)
     solution = solve_forces(tables, forces, real, options.noise)
     centres, coefficients, energies = [], [], np.zeros(len(train))
