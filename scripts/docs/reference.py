@@ -47,6 +47,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "atomic-kernel": lambda: _tables(family("atomic_kernel").options_type, "model.options", 4),
     "campaign-file": lambda: model_tables(campaign_json_schema()),
     "command-line": command_pages,
+    "detector": lambda: _tables(family("detector").options_type, "model.options", 3),
     "einstein-toolkit": partial(_tables, EinsteinToolkitOptions, "simulator.options", 3),
     "external": partial(_tables, ExternalOptions, "simulator.options", 3),
     "gwosc": partial(_tables, GwoscOptions),

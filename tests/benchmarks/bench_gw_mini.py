@@ -76,12 +76,12 @@ class Filter:
 
     def __init__(self, spectra: NDArray[np.complex64]) -> None:
         """Keep the templates."""
-        self._spectra = spectra
+        self.spectra = spectra
 
     def __call__(self, windows: Windows) -> NDArray[np.float64]:
         """Return the loudest ratio of each window."""
         allowed = round(PEAKS[0] * RATE), round(PEAKS[1] * RATE) + 1
-        filters = FilterBank(self._spectra, RATE, bench_gw_peers.PEAK, allowed)
+        filters = FilterBank(self.spectra, RATE, bench_gw_peers.PEAK, allowed)
         return np.asarray(filters.loudest(windows).snr, dtype=np.float64)
 
     def block(self, number: int) -> NDArray[np.float64]:

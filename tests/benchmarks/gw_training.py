@@ -92,12 +92,13 @@ def table(columns: dict[str, NDArray[np.float64]]) -> SampleTable:
     return SampleTable(SCHEMA, tuple(map(str, range(count))), ("",) * count, dict(columns))
 
 
-def trained(size: Size, seed: int, **options: Any) -> Predictor:
+def trained(size: Size, seed: int, *, threads: int = 0, **options: Any) -> Predictor:
     """Return a detector, trained by the training program as campaigns start it; trained once.
 
     Args:
         size: How much.
         seed: Of the training.
+        threads: Of the network when it is asked; 0 for all.
         options: Of the family.
     """
     columns = waveforms(size.train, 1, "SEOBNRv4_opt")
@@ -128,4 +129,4 @@ def trained(size: Size, seed: int, **options: Any) -> Predictor:
             )  # fmt: skip
         if done.returncode:
             raise SystemExit(f"The training failed; {folder / 'log.txt'} says why.")
-    return Predictor.load(folder / "artifact", threads=0)
+    return Predictor.load(folder / "artifact", threads=threads)
