@@ -23,11 +23,11 @@ PAPER_TEMPLATES, TRIED = 2500, 8
 BATCH, REPEATS = 256, 7
 HOW = f"""
 One window is 1 s at {RATE} Hz, whitened, and its peak may lie anywhere in 0.2 s of it. *The detector* is the first of
-`make bench-gw-mini`, asked through `Predictor.predict` (onnxruntime, one thread), {BATCH} windows or one a call. *FFT bank*:
-all templates of that benchmark (minimal match 0.97) by batched complex64 transforms, one thread. *Time-domain bank*: the
-{PAPER_TEMPLATES:,} templates of D. George and E. A. Huerta (Phys. Lett. B 778, 64 (2018)), both phases correlated with the
-window at every sample of the 0.2 s, float32 by NumPy, one thread; {TRIED} of them are timed and their number scaled up.
-Best of {REPEATS} repeats each, one after the other in one process.
+`make bench-gw-mini`, asked through `Predictor.predict` (onnxruntime, one thread), {BATCH} windows or one a call. *FFT
+bank*: all templates of that benchmark (minimal match 0.97) by batched complex64 transforms, one thread. *Time-domain
+bank*: the {PAPER_TEMPLATES:,} templates of D. George and E. A. Huerta (Phys. Lett. B 778, 64 (2018)), both phases
+correlated with the window at every sample of the 0.2 s, float32 by NumPy, one thread; {TRIED} of them are timed and
+their number scaled up. Best of {REPEATS} repeats each, one after the other in one process.
 """.strip()
 
 
