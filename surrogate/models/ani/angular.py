@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from surrogate.models.ani.neighbours import Pairs
-from surrogate.models.ani.radial import cutoff_and_slope, scatter
+from surrogate.models.ani.radial import cutoff_and_slope, rows_of, scatter
 from surrogate.models.ani.symmetry import SymmetryFunctions
 
 Array = NDArray[Any]
@@ -42,7 +42,7 @@ class Angular:
         self._evaluate(dtype)
         block = functions.angular_block
         values = self._distance_terms * self._weight[:, None]
-        terms = (values[:, :, None] * self._angle_terms[:, None, :]).reshape(-1, block)
+        terms = np.einsum("ta,tz->taz", values, self._angle_terms).reshape(-1, block)
         summed = scatter(self.rows[None], terms, self._atoms * functions.pair_count)
         self.features = summed.reshape(self._atoms, functions.pair_count * block)
         """`[M, B·A]`, A functions for each pair of elements."""
@@ -59,9 +59,9 @@ class Angular:
         self.centres = centres[order]
         self.neighbours = np.concatenate([pairs.second[near], pairs.first[near]])[order]
         distances = pairs.distances[near]
-        units = pairs.vectors[near] / distances[:, None]
+        units = rows_of(pairs.vectors, near) / distances[:, None]
         both = np.concatenate([units, -units])
-        self._unit = both[order].astype(dtype)
+        self._unit = rows_of(both.astype(dtype), order)
         self._distance = distances[order % count if count else order].astype(dtype)
         self._cut, self._slope = cutoff_and_slope(self._distance, self._functions.angular_cutoff)
 
@@ -81,7 +81,7 @@ class Angular:
     def _evaluate(self, dtype: Any) -> None:
         """Compute both factors of every triple."""
         functions = self._functions
-        unit_a, unit_b = self._unit[self.a], self._unit[self.b]
+        unit_a, unit_b = rows_of(self._unit, self.a), rows_of(self._unit, self.b)
         self._cosine = np.einsum("tc,tc->t", unit_a, unit_b)
         damped = DAMPING * self._cosine
         sine = np.sqrt(1 - damped * damped)
@@ -114,7 +114,7 @@ class Angular:
     def pull_back(self, gradient: Array) -> Array:
         """Return dE/d(vector from first to second) of each pair, `[P, 3]`, from dE/dfeatures, `[M, B·A]`."""
         outer, inner = len(self._shifts), self._turn.shape[1]
-        given = gradient.reshape(-1, outer * inner)[self.rows].reshape(-1, outer, inner)
+        given = rows_of(gradient.reshape(-1, outer * inner), self.rows).reshape(-1, outer, inner)
         plain = np.einsum("taz,tz->ta", given, self._angle_terms)
         turned = np.einsum("taz,tz->ta", given, self._angle_slopes())
         by_cosine = self._weight * np.einsum("ta,ta->t", turned, self._distance_terms)
@@ -177,7 +177,7 @@ def _power(base: Array, exponent: float) -> Array:
     doublings = int(exponent).bit_length() - 1
     if exponent != 2**doublings:
         return np.asarray(np.power(base, base.dtype.type(exponent)))
-    result = base
+    result = base.copy()
     for _ in range(doublings):
-        result = result * result
+        np.square(result, out=result)
     return result

@@ -63,7 +63,7 @@ class Chosen:
 
     def of(self, features: Array) -> Array:
         """Return the features that the networks take, `[n, K]`."""
-        return features if self.places is None else features[:, self.places]
+        return features if self.places is None else np.take(features, self.places, axis=1)
 
 
 class Committee:

@@ -131,7 +131,8 @@ def _within(
     cutoff: float,
 ) -> Pairs:
     """Return those of some candidates that are nearer than the cutoff."""
-    vectors = positions[second] - positions[first]
+    vectors = np.take(positions, second, axis=0)
+    vectors -= np.take(positions, first, axis=0)
     if shifts is not None:
         vectors += shifts
     distances = np.sqrt(np.einsum("pc,pc->p", vectors, vectors))

@@ -154,9 +154,11 @@ class Potential:
         for kind, chosen in setting.chosen.items():
             committee, atoms = self._committees[kind], np.flatnonzero(kinds == kind)
             if wanted:
-                energies[:, atoms], gradient[atoms] = committee.energies_and_gradient(features.values[atoms], chosen)
+                energies[:, atoms], gradient[atoms] = committee.energies_and_gradient(
+                    np.take(features.values, atoms, axis=0), chosen
+                )
             else:
-                energies[:, atoms] = committee.energies(features.values[atoms], chosen)
+                energies[:, atoms] = committee.energies(np.take(features.values, atoms, axis=0), chosen)
         energies *= self._unit
         energies += self._self_energies[kinds]
         member_energies = np.add.reduceat(energies, offsets[:-1], axis=1)

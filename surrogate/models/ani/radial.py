@@ -25,6 +25,11 @@ def cutoff_and_slope(distances: Array, cutoff: float) -> tuple[Array, Array]:
     return value, slope
 
 
+def rows_of(values: Array, index: NDArray[Any]) -> Array:
+    """Return some rows of an array; for short rows several times faster than indexing."""
+    return np.take(values, index, axis=0)
+
+
 def scatter(rows: NDArray[Any], values: Array, count: int, entries: Array | None = None) -> Array:
     """Return `[count, W]`: rows of values added up where `rows` says.
 
@@ -75,8 +80,8 @@ class Radial:
         """Return dE/dR of each pair, `[P]`, from dE/dfeatures, `[M, E·S]`."""
         width = len(self._shifts)
         blocks = gradient.reshape(-1, width)
-        weights = blocks[self.rows[0]]
-        weights += blocks[self.rows[1]]
+        weights = rows_of(blocks, self.rows[0])
+        weights += rows_of(blocks, self.rows[1])
         weights *= self._gauss
         # Σ_k w_k and Σ_k w_k s_k at once.
         sums = weights @ np.stack([np.ones_like(self._shifts), self._shifts], axis=1)
