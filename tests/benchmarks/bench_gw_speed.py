@@ -12,14 +12,19 @@ from collections.abc import Callable
 
 import numpy as np
 
+from surrogate.inference.detection.live import LiveSearch
+from surrogate.inference.predictor import Predictor
 from surrogate.models.detector.network import STRAIN
+from surrogate.signal.aligo import aligo
 from surrogate.signal.bank_filter import FilterBank
+from surrogate.signal.noise import NoiseSource
+from surrogate.signal.strain import Strain
 from tests.benchmarks import bench_gw_peers, form
 from tests.benchmarks.bench_gw_mini import PEAKS, Filter, matched_filter, noise_block
 from tests.benchmarks.form import Figure, progress
 from tests.benchmarks.gw_training import FULL, QUICK, RATE, trained
 
-PAPER_TEMPLATES, TRIED = 2500, 8
+PAPER_TEMPLATES, TRIED, LIVE_S = 2500, 8, 60
 BATCH, REPEATS = 256, 7
 HOW = f"""
 One window is 1 s at {RATE} Hz, whitened, and its peak may lie anywhere in 0.2 s of it. *The detector* is the first of
@@ -27,7 +32,8 @@ One window is 1 s at {RATE} Hz, whitened, and its peak may lie anywhere in 0.2 s
 bank*: all templates of that benchmark (minimal match 0.97) by batched complex64 transforms, one thread. *Time-domain
 bank*: the {PAPER_TEMPLATES:,} templates of D. George and E. A. Huerta (Phys. Lett. B 778, 64 (2018)), both phases
 correlated with the window at every sample of the 0.2 s, float32 by NumPy, one thread; {TRIED} of them are timed and
-their number scaled up. Best of {REPEATS} repeats each, one after the other in one process.
+their number scaled up. Best of {REPEATS} repeats each, one after
+the other in one process. *Live*: {LIVE_S} chunks of 1 s of simulated strain, whitening included, median.
 """.strip()
 
 
@@ -57,6 +63,19 @@ def time_domain_ms(peer: Filter) -> float:
     return 1e3 * best(correlate) / TRIED * PAPER_TEMPLATES
 
 
+def live(detector: Predictor) -> tuple[float, float]:
+    """Return milliseconds that a chunk of 1 s takes when it arrives, and seconds of data needed after a peak."""
+    data = NoiseSource(aligo(), RATE, "H1", "test", 9).window(0, LIVE_S * RATE)
+    search = LiveSearch(detector)
+    spent = []
+    for second in range(LIVE_S):
+        chunk = Strain(data[second * RATE : (second + 1) * RATE], RATE, float(second), "H1")
+        begin = time.perf_counter()
+        search.feed(chunk)
+        spent.append(time.perf_counter() - begin)
+    return 1e3 * float(np.median(spent[LIVE_S // 2 :])), search.delay_s
+
+
 def main() -> None:
     """Measure, and publish unless it was a short look."""
     quick = os.environ.get("QUICK", "") not in ("", "0")
@@ -70,6 +89,7 @@ def main() -> None:
     filters = FilterBank(peer.spectra, RATE, bench_gw_peers.PEAK, allowed)
     fft = 1e3 * best(lambda: filters.loudest(windows[:16])) / 16
     slow = time_domain_ms(peer)
+    chunk_ms, needed = live(detector)
     figures = {
         "ms_per_window_batch": Figure(round(batch, 4), "ms", f"the detector, {BATCH} windows a call"),
         "ms_per_window_single": Figure(round(single, 4), "ms", "the detector, one window a call"),
@@ -83,6 +103,8 @@ def main() -> None:
         "speedup_time_domain_bank": Figure(
             round(slow / batch, 1), "1", f"{PAPER_TEMPLATES} templates in the time domain over the detector in batches"
         ),
+        "live_ms_per_second": Figure(round(chunk_ms, 1), "ms", "computing for a chunk of 1 s that arrives live"),
+        "live_needed_s": Figure(round(needed, 2), "s", "data after a peak that a live trigger waits for, chunk aside"),
     }
     if quick:
         for key, figure in figures.items():
