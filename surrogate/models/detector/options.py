@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -78,4 +79,10 @@ class DetectorOptions(BaseModel):
     def _check(self) -> DetectorOptions:
         if not self.peak_from < self.peak_to <= self.window_s:
             raise ValueError("peak_from must lie before peak_to, and both inside of the window")
+        files = [name for name in (self.psd, *self.hardening.psds) if name != "aligo"]
+        relative = [name for name in (*files, *self.hardening.noise) if not Path(name).is_absolute()]
+        if relative:
+            raise ValueError(
+                f"'{relative[0]}' must be an absolute path, since the training runs in a folder of its own, or 'aligo'"
+            )
         return self

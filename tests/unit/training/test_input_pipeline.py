@@ -75,3 +75,14 @@ def test_arrays_of_different_lengths_are_refused():
 def test_rows_that_are_not_finite_are_refused_by_name():
     with pytest.raises(TrainingError, match="The tune rows hold numbers in 'b'"):
         check_finite({"a": np.zeros(3), "b": np.array([0.0, np.nan]), "c": np.zeros(3, np.int32)}, "tune")
+
+
+def test_keys_of_draws_belong_to_member_and_step():
+    from surrogate.training.input_pipeline import step_keys
+
+    keys = step_keys(5, np.arange(1000))
+    assert keys.dtype == np.int32
+    assert keys.min() >= 0
+    assert len(set(keys.tolist())) == 1000
+    np.testing.assert_array_equal(step_keys(5, np.arange(400, 500)), keys[400:500])
+    assert not set(step_keys(6, np.arange(1000)).tolist()) & set(keys[:10].tolist())

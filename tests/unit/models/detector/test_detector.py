@@ -221,3 +221,24 @@ def test_a_silent_waveform_is_refused():
     columns = {**TRAIN.columns, "h_plus": np.zeros_like(TRAIN.columns["h_plus"])}
     with pytest.raises(DataError, match="silent"):
         FAMILY.fit(SampleTable(TRAIN.schema, TRAIN.ids, TRAIN.groups, columns), OPTIONS, 0)
+
+
+def test_two_ranks_with_half_a_batch_do_what_one_rank_does_with_all_of_it(transforms, untrained):
+    import tensorflow as tf
+
+    from surrogate.training.input_pipeline import BatchPlan
+    from surrogate.training.steps import Stepper
+
+    rows = FAMILY.rows(transforms, TRAIN.take(np.arange(12)))
+    config = TrainConfig(batch_size=12, xla=False)
+    stepper = Stepper(untrained, lambda net, batch: FAMILY.loss(transforms, net, batch), rows, config, Single())
+
+    def part(ranks, rank):
+        batches = BatchPlan.of(12, 12, ranks).cut(np.arange(12), rank)
+        moment = tf.constant(7), tf.constant(0.5, tf.float32)
+        loss, found = stepper._gradients(tf.constant(batches.index[0]), tf.constant(batches.weight[0]), *moment)
+        return [loss.numpy(), *(gradient.numpy() for gradient in found)]
+
+    together = [one + other for one, other in zip(part(2, 0), part(2, 1), strict=True)]
+    for whole, summed in zip(part(1, 0), together, strict=True):
+        np.testing.assert_allclose(summed, whole, rtol=2e-3, atol=2e-4 * max(1.0, np.abs(whole).max()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import h5py
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from surrogate.core.errors import DataError
 from surrogate.models.detector.family import FAMILY
@@ -63,6 +64,11 @@ def test_further_spectra_whiten_waveforms_in_turn(tmp_path):
     one, other = (FAMILY.rows(transforms, table(12))["templates"] for transforms in (plain, varied))
     np.testing.assert_allclose(one[::2], other[::2], atol=1e-6)
     assert np.abs(one[1::2] - other[1::2]).max() > 0.01
+
+
+def test_a_relative_path_is_refused_before_anything_runs():
+    with pytest.raises(ValidationError, match="absolute path"):
+        options(noise=("noise.hdf5",))
 
 
 def test_a_file_that_is_no_strain_is_refused(tmp_path):
