@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 from surrogate.models.ani.neighbours import Pairs
-from surrogate.models.ani.radial import cutoff_and_slope, rows_of, scatter
+from surrogate.models.ani.radial import cutoff_and_slope
+from surrogate.models.ani.sparse import by_columns, by_rows, rows_of, scatter
 from surrogate.models.ani.symmetry import SymmetryFunctions
 
 Array = NDArray[Any]
@@ -135,8 +135,8 @@ class Angular:
         start = np.concatenate([np.zeros(1, np.int32), np.cumsum(self._later, dtype=np.int32)])
         # The same three arrays are the matrix (a, b) by rows and its transpose by columns.
         parts = (by_cosine, self.b.astype(np.int32), start)
-        turned = csr_array(parts, shape=(count, count)) @ unit
-        turned += csc_array(parts, shape=(count, count)) @ unit
+        turned = by_rows(parts, (count, count), unit)
+        turned += by_columns(parts, (count, count), unit)
         # Without triples NumPy counts in integers.
         along = (np.bincount(self.a, by_a, count) + np.bincount(self.b, by_b, count)).astype(np.float64)
         # cos θ = u_a · u_b, so that Σ dE/dcos · cos is the part of the sum that lies along the pair.

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from surrogate.models.ani.angular import Angular
 from surrogate.models.ani.neighbours import Pairs
-from surrogate.models.ani.radial import Radial, scatter
+from surrogate.models.ani.radial import Radial
+from surrogate.models.ani.sparse import scatter
 from surrogate.models.ani.symmetry import SymmetryFunctions
 
 Array = NDArray[Any]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from surrogate.models.ani.neighbours import Pairs
+from surrogate.models.ani.sparse import rows_of, scatter
 from surrogate.models.ani.symmetry import SymmetryFunctions
 
 Array = NDArray[Any]
@@ -23,27 +23,6 @@ def cutoff_and_slope(distances: Array, cutoff: float) -> tuple[Array, Array]:
     slope = np.sin(angle)
     slope *= slope.dtype.type(-0.5 * np.pi / cutoff)
     return value, slope
-
-
-def rows_of(values: Array, index: NDArray[Any]) -> Array:
-    """Return some rows of an array; for short rows several times faster than indexing."""
-    return np.take(values, index, axis=0)
-
-
-def scatter(rows: NDArray[Any], values: Array, count: int, entries: Array | None = None) -> Array:
-    """Return `[count, W]`: rows of values added up where `rows` says.
-
-    Args:
-        rows: `[K, T]` int, for each of T values the K rows that it is added to.
-        values: `[T, W]`.
-        count: Number of rows of the result.
-        entries: `[K, T]` factors; ones when None.
-    """
-    fold, total = rows.shape
-    data = np.ones(rows.size, dtype=values.dtype) if entries is None else entries.T.ravel()
-    start = np.arange(0, rows.size + 1, fold, dtype=np.int32)
-    matrix = csc_array((data, rows.T.ravel().astype(np.int32, copy=False), start), shape=(count, total))
-    return np.asarray(matrix @ values)
 
 
 class Radial:
