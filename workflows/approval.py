@@ -10,11 +10,13 @@ from surrogate.registry.reader import RegistryReader
 from surrogate.registry.store import Registry, resolve_registry
 from surrogate.validation.verdict import Verdict
 from workflows.checked_plan import plan_campaign
+from workflows.current import check_held, judged_version, lost_version
 from workflows.driver import Driver, driving, reopen
 from workflows.progress import Progress
 from workflows.promotion import journal_promotion
 from workflows.reporting import renew_report
 from workflows.stopping import Stopping
+from workflows.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def approve(
             f"The campaign '{campaign.name}' demands a person's word before a version becomes current. Say who gives "
             f"it and why: surrogate promote {workdir} --approve NAME --note TEXT"
         )
-    wanted, verdict = _judged_version(store, campaign.name, version, workspace.verdict, workdir)
+    wanted, verdict = _judged_version(store, campaign.name, version, workspace, workdir)
     with driving(campaign, workspace, progress, Stopping()) as driver:
         before = store.current(campaign.name)
         store.promote(wanted, verdict, note=word, approved_by=name)
@@ -95,17 +97,19 @@ def _renew_report(driver: Driver, store: Registry) -> None:
 
 
 def _judged_version(
-    store: RegistryReader, campaign: str, version: str | None, verdict_file: Path, workdir: Path
+    store: RegistryReader, campaign: str, version: str | None, workspace: Workspace, workdir: Path
 ) -> tuple[str, Verdict]:
     """Return the full name of a version and its last verdict."""
-    if version is None:
-        if not verdict_file.is_file():
-            raise ConfigError(f"Nothing was judged in {workdir} yet. Bring it there with `surrogate resume {workdir}`.")
-        version = Verdict.read(verdict_file).version
-    _, version = store.resolve(version, campaign)
-    record = store.show(version, campaign)["verdict"]
+    last = version is None
+    wanted = judged_version(workspace, workdir) if version is None else version
+    if last:
+        check_held(workspace, store, campaign, wanted)
+    _, wanted = store.resolve(wanted, campaign)
+    record = store.show(wanted, campaign)["verdict"]
+    if record is None and last:
+        raise ConfigError(lost_version(workspace, store, wanted))
     if record is None:
         raise ConfigError(
-            f"Version {version} of '{campaign}' has not been judged. Judge it with `surrogate validate {workdir}`."
+            f"Version {wanted} of '{campaign}' has not been judged. Judge it with `surrogate validate {workdir}`."
         )
-    return version, Verdict.from_json(record)
+    return wanted, Verdict.from_json(record)

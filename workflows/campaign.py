@@ -15,6 +15,7 @@ from surrogate.validation.verdict import Verdict
 from workflows import kept_site
 from workflows.checked_plan import check_site, launch_line, plan_campaign, with_kept_files
 from workflows.config import CampaignConfig
+from workflows.current import check_held, judged_version
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
 from workflows.existing_data import ingested, is_ingested
 from workflows.judge import REGISTER as REGISTER_STAGE
@@ -141,7 +142,7 @@ def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: 
     """Judge the trained surrogate of a working directory again; the holdout is consulted once more.
 
     Raises:
-        ConfigError: If nothing was trained there yet.
+        ConfigError: If nothing was trained there yet, or the registry does not hold what was.
         As `run_campaign`.
     """
     campaign, workspace = reopen(workdir)
@@ -152,8 +153,10 @@ def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: 
         known = driver.journal.state.stages.get(REGISTER_STAGE)
         if known is None or known.status != FINISHED:
             raise ConfigError(f"Nothing was trained in {workdir} yet; `surrogate resume {workdir}` brings it there.")
+        version = str(known.record["version"])
+        check_held(workspace, store, campaign.name, version)
         dataset = Dataset.open(workspace.dataset, verify="hash")
-        judged = judge(driver, plan, dataset, str(known.record["version"]), store)
+        judged = judge(driver, plan, dataset, version, store)
         return _ending(driver, plan, dataset, judged, store)
 
 
@@ -161,14 +164,13 @@ def report_campaign(workdir: Path, *, registry: Path | None = None, progress: Pr
     """Write the report of the last judging again, from its files; the holdout is not consulted.
 
     Raises:
-        ConfigError: If nothing was judged there yet.
+        ConfigError: If nothing was judged there yet, or the registry does not hold what was.
         IntegrityError: If a file is damaged.
     """
     campaign, workspace = reopen(workdir)
-    if not workspace.verdict.is_file():
-        raise ConfigError(f"Nothing was judged in {workdir} yet. Bring it there with `surrogate resume {workdir}`.")
     plan = plan_campaign(campaign, workspace.root)
     store = Registry(resolve_registry(registry, workspace.root))
+    check_held(workspace, store, campaign.name, judged_version(workspace, workdir))
     with driving(campaign, workspace, progress, Stopping()) as driver:
         renew_report(driver, plan, store)
     return workspace.report

@@ -23,6 +23,7 @@ from surrogate.validation.validation import Validation
 from surrogate.validation.verdict import Verdict
 from workflows.driver import Driver
 from workflows.learn import Trained
+from workflows.looks import known_looks, stage_record
 from workflows.plan import Plan
 from workflows.simulate import spent
 
@@ -95,6 +96,7 @@ def judge(driver: Driver, plan: Plan, dataset: Dataset, version: str, registry: 
     predictor = Predictor.load(artifact)
     gate = plan.campaign.gate.gate()
     key = judging_key(plan, dataset, version)
+    known = known_looks(driver, plan, registry, STAGE)
     driver.begin(STAGE, key)
     driver.progress.stage("validate")
     validation = validate(
@@ -103,6 +105,7 @@ def judge(driver: Driver, plan: Plan, dataset: Dataset, version: str, registry: 
         plan.splits,
         version=version,
         holdout_record=driver.workspace.holdout_record,
+        known_looks=known,
         gate=gate,
         onnx_check=lambda table: _difference(artifact, table),
         seed=plan.campaign.seed,
@@ -122,7 +125,7 @@ def conclude(driver: Driver, judged: Judged, key: str) -> None:
     verdict = judged.verdict
     save_validation(driver.workspace.evidence, judged.validation)
     verdict.write(driver.workspace.verdict)
-    driver.finish(STAGE, key, {"version": verdict.version, "passed": verdict.passed})
+    driver.finish(STAGE, key, stage_record(verdict.version, verdict.passed, judged.validation.consultations))
 
 
 def judged_before(driver: Driver) -> Judged:

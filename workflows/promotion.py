@@ -58,14 +58,30 @@ def promote(plan: Plan, verdict: Verdict, registry: Registry) -> Standing:
 
 
 def conclude_again(driver: Driver, plan: Plan, verdict: Verdict, registry: Registry) -> Standing:
-    """Promote what passed earlier and was never promoted, when the campaign no longer demands a person's word for it.
+    """Promote what passed earlier and is owed it: never promoted though no word is demanded, or lost by the registry.
+
+    A registry that was deleted, or another one, has the version but no verdict on it. Then the verdict is written into
+    it; a person's word that the journal holds for that very registry counts again.
 
     Raises:
         IntegrityError: If the version or the history is damaged.
+        InputError: If the version's ONNX networks differ from its Keras networks.
     """
     known = driver.journal.state.stages.get(STAGE)
     promoted = known is not None and known.key == verdict.version and known.status == FINISHED
-    if verdict.passed and not promoted and not plan.campaign.approval.required:
+    if registry.show(verdict.version, plan.campaign.name)["verdict"] is None:
+        driver.progress.say(
+            f"The registry {registry.root} knew no verdict on version {verdict.version}: it is new, or was lost. The "
+            "verdict is written into it; the holdout is not consulted."
+        )
+        word = known.record if known is not None and promoted else {}
+        same = word.get("registry") == str(registry.root)
+        name, note = (str(word.get("approved_by", "")), str(word.get("note", ""))) if same else ("", "")
+        if not verdict.passed or (plan.campaign.approval.required and not name):
+            return promote(plan, verdict, registry)
+        registry.promote(verdict.version, verdict, note=note, approved_by=name)
+        journal_promotion(driver, verdict.version, registry, name, note)
+    elif verdict.passed and not promoted and not plan.campaign.approval.required:
         registry.promote(verdict.version, verdict)
         journal_promotion(driver, verdict.version, registry)
     return standing(plan, verdict, registry)

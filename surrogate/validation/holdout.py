@@ -26,10 +26,14 @@ class Consultations:
     Attributes:
         times: Looks.
         surrogates: Different versions that were judged on it.
+        lost: Looks that the record had lost and that are known from elsewhere; they are counted.
+        holdout: Name of the holdout.
     """
 
     times: int
     surrogates: int
+    lost: int = 0
+    holdout: str = ""
 
     @property
     def sentence(self) -> str:
@@ -40,7 +44,34 @@ class Consultations:
         return f"This holdout has been consulted {self.times} times, for {versions} of the surrogate."
 
 
-def record_consultation(path: Path, *, salt: str, version: str, dataset_hash: str) -> Consultations:
+@dataclass(frozen=True, slots=True)
+class KnownLooks:
+    """What verdicts and journal say of earlier looks, in case the record was lost.
+
+    Attributes:
+        times: Looks, at least.
+        surrogates: Different versions, at least.
+        versions: Those whose names are known.
+    """
+
+    times: int = 0
+    surrogates: int = 0
+    versions: frozenset[str] = frozenset()
+
+    def __or__(self, other: KnownLooks) -> KnownLooks:
+        """Return what two sources say together; each of them may have counted the same looks."""
+        versions = self.versions | other.versions
+        return KnownLooks(max(self.times, other.times), max(self.surrogates, other.surrogates, len(versions)), versions)
+
+
+def holdout_id(salt: str) -> str:
+    """Return the name of a holdout, 16 hex digits: it is known by the split's salt."""
+    return digest("holdout", salt)[:16]
+
+
+def record_consultation(
+    path: Path, *, salt: str, version: str, dataset_hash: str, known: KnownLooks | None = None
+) -> Consultations:
     """Write down one look at the holdout, before it is taken.
 
     A holdout is known by the split's salt: more data of the same campaign extends it, and earlier looks still count.
@@ -50,11 +81,12 @@ def record_consultation(path: Path, *, salt: str, version: str, dataset_hash: st
         salt: Salt of the split.
         version: Version that is judged.
         dataset_hash: Hash of the dataset.
+        known: What is known of earlier looks from elsewhere; a record that counts fewer was lost, and is mended.
 
     Raises:
         IntegrityError: If the record is damaged.
     """
-    holdout = digest("holdout", salt)[:16]
+    holdout = holdout_id(salt)
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.with_name(f".{path.name}.lock")):
         looks = []
@@ -68,9 +100,23 @@ def record_consultation(path: Path, *, salt: str, version: str, dataset_hash: st
         else:
             versions = set()
         now = datetime.now(UTC).isoformat(timespec="seconds")
+        lost = _lost(known or KnownLooks(), versions, sum(look["holdout"] == holdout for look in looks))
+        looks += [{"holdout": holdout, "version": name, "dataset_hash": "", "at": ""} for name in lost]
+        versions |= set(lost)
         looks.append({"holdout": holdout, "version": version, "dataset_hash": dataset_hash, "at": now})
         write_checked(path, {"consultations": looks})
-    return Consultations(sum(look["holdout"] == holdout for look in looks), len(versions | {version}))
+    times = sum(look["holdout"] == holdout for look in looks)
+    return Consultations(times, len(versions | {version}), len(lost), holdout)
+
+
+def _lost(known: KnownLooks, versions: set[str], times: int) -> list[str]:
+    """Return the version of each look that a record with so many looks has lost; made-up names where none is known."""
+    names = sorted(known.versions - versions)
+    unnamed = known.surrogates - len(known.versions | versions)
+    names += [f"lost-{number}" for number in range(1, unnamed + 1)]
+    count = max(known.times - times, 0)
+    filler = min(known.versions | versions, default="lost-1")
+    return (names + [filler] * count)[:count]
 
 
 @contextmanager

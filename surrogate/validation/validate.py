@@ -17,7 +17,7 @@ from surrogate.models.calibration import Calibration
 from surrogate.models.protocols import Measure, Prediction
 from surrogate.validation.baselines import baseline
 from surrogate.validation.gate import Gate
-from surrogate.validation.holdout import record_consultation
+from surrogate.validation.holdout import KnownLooks, record_consultation
 from surrogate.validation.metrics import (
     RESAMPLES,
     coverage_curves,
@@ -67,6 +67,7 @@ def validate(
     *,
     version: str,
     holdout_record: Path,
+    known_looks: KnownLooks | None = None,
     gate: Gate | None = None,
     onnx_check: Callable[[SampleTable], float] | None = None,
     worst: int = 8,
@@ -82,6 +83,7 @@ def validate(
         split: How they are divided.
         version: Version of the surrogate.
         holdout_record: File that counts the looks at this holdout (see `surrogate.validation.holdout`).
+        known_looks: What verdicts say of earlier looks, in case that file was lost.
         gate: The gate, if there is one: its names are checked before the holdout is opened.
         onnx_check: Returns the largest difference between ONNX and Keras outputs on the tune samples given; without it
             the number that training measured is taken.
@@ -108,7 +110,14 @@ def validate(
     difference, onnx_how = _onnx(predictor, tune, onnx_check, progress)
 
     progress("opening the holdout")
-    looks = record_consultation(holdout_record, salt=split.salt, version=version, dataset_hash=dataset.hash)
+    looks = record_consultation(
+        holdout_record, salt=split.salt, version=version, dataset_hash=dataset.hash, known=known_looks
+    )
+    if looks.lost:
+        progress(
+            f"{holdout_record} had lost {looks.lost} earlier looks at the holdout; verdicts and journal know of them, "
+            "and they are counted"
+        )
     tables = _holdout(dataset, split, lambda table: predictor.exam(table, seed))
     progress("predicting the holdout")
     judge = _Judge(measures, worst, seed, resamples)

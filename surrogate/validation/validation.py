@@ -151,6 +151,7 @@ class Validation:
             "worst": [sample.to_json() for sample in self.design.worst],
             "coverage": [curve.to_json() for curve in self.curves],
             "holdout": {
+                "id": self.consultations.holdout,
                 "consultations": self.consultations.times,
                 "surrogates": self.consultations.surrogates,
                 "sentence": self.consultations.sentence,

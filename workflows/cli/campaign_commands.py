@@ -155,17 +155,17 @@ def _report(workdir: _Workdir, registry: _Registry = None, as_json: _Json = Fals
 
 def _lineage(workdir: _Workdir, registry: _Registry = None, as_json: _Json = False) -> None:
     """Tell what the current surrogate was made from, and what it followed."""
-    from surrogate.core.errors import ConfigError
     from surrogate.registry.reader import RegistryReader
     from surrogate.registry.store import resolve_registry
+    from workflows.current import current_version
     from workflows.driver import reopen
 
     campaign, workspace = reopen(workdir)
     store = RegistryReader(resolve_registry(registry, workspace.root))
-    versions = store.versions(campaign.name)
-    version = store.current(campaign.name) or (versions[-1] if versions else None)
-    if version is None:
-        raise ConfigError(f"The registry {store.root} has no version of '{campaign.name}' yet.")
+    known = store.list(campaign.name)
+    version = store.current(campaign.name) or (
+        known[-1].version if known else current_version(campaign, workspace, store)
+    )
     steps = list(store.lineage(version, campaign.name))
     if as_json:
         console.put_json({"version": version, "lineage": steps})

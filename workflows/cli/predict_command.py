@@ -127,20 +127,15 @@ def _warn(rows: int, outside: int) -> None:
 
 def load_predictor(workdir: Path, registry: Path | None, version: str | None, runtime: str) -> Predictor:
     """Return the surrogate that is meant."""
-    from surrogate.core.errors import ConfigError
     from surrogate.inference.predictor import Predictor
     from surrogate.registry.reader import RegistryReader
     from surrogate.registry.store import resolve_registry
+    from workflows.current import current_version
     from workflows.driver import reopen
 
     campaign, workspace = reopen(workdir)
     store = RegistryReader(resolve_registry(registry, workspace.root))
-    wanted = version or store.current(campaign.name)
-    if wanted is None:
-        raise ConfigError(
-            f"No version of '{campaign.name}' has been promoted in {store.root}: none has passed its gate. "
-            "`surrogate registry list` shows what there is; --version-id names one all the same."
-        )
+    wanted = version or current_version(campaign, workspace, store)
     return Predictor.load(store.artifact(wanted, campaign.name), runtime=runtime)
 
 
