@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sim_wrappers.protocol import KnownError, Simulator
+from surrogate.data.admission import PhysicsCheck
 from surrogate.design.space import InputSpace
 
 
@@ -94,6 +95,21 @@ class TakesMany(Protocol):
 def takes_many(simulator: Simulator) -> bool:
     """Return whether a run of a simulator can have several points."""
     return space_kind(simulator) == "structures" or (isinstance(simulator, TakesMany) and simulator.takes_many)
+
+
+@runtime_checkable
+class ChecksPhysics(Protocol):
+    """A simulator with checks of its own, which admission makes of every run."""
+
+    @property
+    def physics_checks(self) -> tuple[PhysicsCheck, ...]:
+        """The checks."""
+        ...
+
+
+def physics_checks(simulator: Simulator) -> tuple[PhysicsCheck, ...]:
+    """Return a simulator's own checks."""
+    return simulator.physics_checks if isinstance(simulator, ChecksPhysics) else ()
 
 
 def space_kind(simulator: Simulator) -> str:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sim_wrappers.described import Described, errors_of
+from sim_wrappers.described import Described, errors_of, physics_checks
 from sim_wrappers.diagnose import FULL, INSTALL, Diagnosis, diagnose, find_known, storage_trouble
 from sim_wrappers.folders import (
     RECEIPT,
@@ -265,7 +265,7 @@ class _Execution:
         except SurrogateError as error:
             raise _Stopped(Diagnosis(FailureKind.OUTPUT_UNREADABLE, str(error), None, "", True)) from error
         expected = {name: value for name, value in inputs.items() if name not in data.inputs}
-        admission = admit(path, self.schema, expected_inputs=expected)
+        admission = admit(path, self.schema, expected_inputs=expected, checks=physics_checks(self.simulator))
         if not admission.ok:
             kind = admission.kind or FailureKind.OUTPUT_UNREADABLE
             raise _Stopped(Diagnosis(kind, admission.reason, None, "", True))

@@ -14,6 +14,8 @@ from sim_wrappers.molecular.asked import output_schema
 from sim_wrappers.protocol import KnownError
 from surrogate.core.errors import ConfigError
 from surrogate.core.schema import Schema
+from surrogate.data.admission import PhysicsCheck
+from surrogate.data.force_check import forces_have_their_sign
 from surrogate.design.space import InputSpace
 
 SPACE_KIND = "structures"
@@ -24,9 +26,11 @@ class MolecularAdapter:
 
     Attributes:
         space_kind: Kind of the input space.
+        physics_checks: What admission checks of every run.
     """
 
     space_kind = SPACE_KIND
+    physics_checks: tuple[PhysicsCheck, ...] = (forces_have_their_sign,)
     known_errors: tuple[KnownError, ...] = ()
 
     def default_space(self, options: Mapping[str, Any]) -> InputSpace | None:

@@ -18,14 +18,17 @@ from surrogate.data.run_file import RunFile
 
 Floats = NDArray[np.float64]
 
-FEWEST_PAIRS = 4
+FEWEST_PAIRS = 5
 """Pairs of neighbours below which nothing is concluded."""
 
-SURE = 0.9
-"""Correlation of work and energy above which the sign is certain: that of unrelated numbers is 0 ± 1/√pairs."""
+LEAST_CORRELATION = 0.8
+"""Correlation of work and energy below which structures are too far apart for a conclusion."""
 
-SAME = 0.25
-"""How far work and energy may differ, as a share, for their units to count as the same."""
+SURE = 8.0
+"""Student's t of the correlation above which the sign is certain; with 6 pairs, chance gives it once in 4,000 times."""
+
+SAME = 1.5
+"""Factor by which work and energy may differ and still be in the same units; Å and bohr differ by 1.89."""
 
 _MOST_FRAMES = 400
 _MOST_PAIRS = 400
@@ -48,14 +51,17 @@ class Agreement:
     @property
     def sign(self) -> int:
         """1 for forces, −1 for gradients, 0 where that cannot be told."""
-        if self.pairs < FEWEST_PAIRS or abs(self.correlation) < SURE:
+        size = abs(self.correlation)
+        if self.pairs < FEWEST_PAIRS or size < LEAST_CORRELATION:
+            return 0
+        if size < 1.0 and size * np.sqrt((self.pairs - 1) / (1.0 - size**2)) < SURE:
             return 0
         return 1 if self.correlation > 0 else -1
 
     @property
     def units_agree(self) -> bool:
         """Whether work and energy have the same size."""
-        return abs(abs(self.slope) - 1.0) <= SAME
+        return 1.0 / SAME <= abs(self.slope) <= SAME
 
 
 def agreement(

@@ -148,3 +148,22 @@ def test_the_level_of_theory_says_what_decides_the_energy():
     assert level_of_theory(hf) == "hf/sto-3g spherical, density fit, pyscf"
     deciding = PYSCF.identity_options(complete_options({"max_cycle": 7, "memory_mb": 100}))
     assert json.dumps(deciding) == json.dumps(PYSCF.identity_options(complete_options({})))
+
+
+def test_admission_refuses_gradients_that_are_called_forces(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    many = bundle(*(WATER.moved(WATER.coordinates + rng.normal(scale=0.03, size=(3, 3))) for _ in range(12)))
+    request = request_for(TBLITE, many)
+    assert isinstance(run(tmp_path / "right", request, space=SPACE), Success)
+    parse = type(TBLITE).parse
+
+    def turned(self, request, folder, stdout):
+        data = parse(self, request, folder, stdout)
+        data.outputs["forces"].data[:] *= -1.0
+        return data
+
+    monkeypatch.setattr(type(TBLITE), "parse", turned)
+    outcome = run(tmp_path / "wrong", request, space=SPACE)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.NOT_PHYSICAL
+    assert "sign of gradients" in outcome.message
