@@ -79,6 +79,26 @@ def described(campaign: CampaignConfig, sketch: Sketch) -> Description:
         raise ConfigError(f"In {where}, or in the mapping: {error}") from error
 
 
+def refuse_idle_axes(description: Description, where: str) -> None:
+    """Refuse a coordinate that no output lies on: it would be bound to nothing, and no file's axis compared with it.
+
+    Args:
+        description: What the data are.
+        where: Name of the mapping, for the sentence.
+
+    Raises:
+        ConfigError: If there is one.
+    """
+    used = list(dict.fromkeys(dim for column in description.schema.columns for dim in column.dims))
+    for axis in description.schema.coordinates:
+        if axis.name not in used:
+            found = f"'dims' names {', '.join(used)}" if used else "no output has 'dims'"
+            raise ConfigError(
+                f"In {where}, no output lies on the coordinate '{axis.name}': {found}. Name it in the 'dims' of an "
+                f"output, one name for each axis of its sample, or take it out.{nearest(axis.name, used)}"
+            )
+
+
 def known_so_far(campaign: CampaignConfig, sketch: Sketch) -> dict[str, dict[str, Any]]:
     """Return input name → keys of a Parameter, as far as mapping and campaign say them.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 BOHR = 0.529177210544
 """One Bohr radius in Å (CODATA 2022)."""
+
+_POWER = re.compile(r"(?<![\w.])([A-Za-zµμΩÅ°%]+)\s*\^?\s*([+-]?\d+)(?![\w.])")
+_POINT = re.compile(r"(?<=[A-Za-z0-9])\.(?=[A-Za-z])")
 
 
 @cache
@@ -26,11 +30,32 @@ def _registry() -> pint.UnitRegistry[Any]:
 
 
 @cache
+def _understood(unit: str) -> str:
+    """Return a unit as pint writes it: as it is, or else read as the CF conventions spell units.
+
+    There an exponent follows its unit without a sign between them, and a space or point multiplies: `m s-1`,
+    `kg.m-2.s-1` (CF conventions 1.11, chapter 3.1, and UDUNITS-2).
+
+    Raises:
+        Exception: What pint raises, of several unrelated types, when neither reading is known.
+    """
+    try:
+        _registry().parse_units(unit)
+    except Exception:  # pint raises several unrelated types for malformed text
+        other = _POWER.sub(r"\1**\2", _POINT.sub(" ", unit))
+        if other == unit:
+            raise
+        _registry().parse_units(other)
+        return other
+    return unit
+
+
+@cache
 def check_unit(unit: str) -> str:
     """Return `unit` when it is known.
 
     Args:
-        unit: For example `m/s`, `hartree`, `angstrom`; `1` or an empty string for a number without dimension.
+        unit: For example `m/s`, `m s-1`, `hartree`; `1` or an empty string for a number without dimension.
 
     Raises:
         UnitError: If the unit cannot be understood.
@@ -38,10 +63,10 @@ def check_unit(unit: str) -> str:
     if unit in ("", "1"):
         return "1"
     try:
-        _registry().parse_units(unit)
-    except Exception as error:  # pint raises several unrelated types for malformed text
+        _understood(unit)
+    except Exception as error:  # as above
         raise UnitError(
-            f"The unit '{unit}' is not known. Write it as pint does, for example 'm/s', 'kcal/mol', 'angstrom', "
+            f"The unit '{unit}' is not known. Write it for example as 'm/s' or 'm s-1', 'kcal/mol', 'angstrom', "
             "or '1' for a number without dimension."
         ) from error
     return unit
@@ -63,6 +88,7 @@ def conversion_factor(source: str, target: str) -> float:
     source, target = check_unit(source), check_unit(target)
     if source == target:
         return 1.0
+    source, target = _understood(source), _understood(target)
     import pint
 
     registry = _registry()

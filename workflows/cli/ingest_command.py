@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -76,22 +76,31 @@ def _show(result: Ingested) -> None:
     console.put(f"Taken      {tally.taken:,} samples {would}taken")
     if tally.known:
         console.put(f"Known      {tally.known:,} samples are there already")
+    if tally.refused_before:
+        console.put(f"Refused    {tally.refused_before:,} samples were refused before, and are not read again")
     if tally.left_out:
         console.put(f"Left out   {tally.left_out:,} files that are there by another mapping")
     if tally.refused:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(tally.kinds.items(), key=lambda item: -item[1]))
         console.put(f"Refused    {tally.refused:,} samples {would}refused: {kinds}")
     for entry in tally.reasons:
-        where = entry["file"] if entry["sample"] in (None, -1) else f"{entry['file']}, sample {entry['sample']}"
-        reason = entry["reason"] if str(entry["file"]) in entry["reason"] else f"{where}: {entry['reason']}"
-        console.put(f"  {reason}")
-    more = len(tally.reasons)
-    if tally.refused + tally.left_out > more:
-        console.put(
-            "  …" if result.dry_run else f"  … all of them are in {result.workdir / 'dataset' / 'quarantine.jsonl'}"
-        )
+        console.put(f"  {_sentence(entry)}")
+    if tally.refusals.other:
+        console.put(f"  … and {tally.refusals.other:,} for other reasons")
+    if (tally.refused or tally.refused_before) and not result.dry_run:
+        console.put(f"  All that is refused is in {result.workdir / 'dataset' / 'quarantine.jsonl'}")
     if result.dry_run:
         console.put("Nothing was written.")
         return
     console.put(f"Dataset    {result.samples:,} samples, hash {result.dataset_hash}")
     console.put(f"Go on with: surrogate resume {result.workdir}")
+
+
+def _sentence(entry: dict[str, Any]) -> str:
+    """Return a reason with its first example, and how many share it."""
+    where = entry["file"] if entry["sample"] in (None, -1) else f"{entry['file']}, sample {entry['sample']}"
+    reason = entry["reason"] if str(entry["file"]) in entry["reason"] else f"{where}: {entry['reason']}"
+    for what in ("files", "samples"):
+        if entry[what] > 1:
+            return f"{reason} (and {entry[what] - 1:,} more {what})"
+    return str(reason)

@@ -13,7 +13,7 @@ from surrogate.data.dataset import Dataset
 from surrogate.data.readers.protocol import Sketch
 from surrogate.data.run_file import read_run_file
 from workflows.config import CampaignConfig
-from workflows.described import described
+from workflows.described import described, refuse_idle_axes
 from workflows.driver import Driver, driving, facts, prepare, reopen
 from workflows.existing_data import (
     STAGE,
@@ -175,7 +175,7 @@ def _prepared(
     workdir: Path, paths: Sequence[Path], layout: Layout, campaign: CampaignConfig | None, progress: Progress
 ) -> tuple[list[Path], Plan, str]:
     """Return the files, the plan and the site, after everything was checked that can be checked at once."""
-    files = find_files(paths, layout.reader.suffixes)
+    files = find_files(paths, layout.reader.suffixes, progress.say)
     workspace = Workspace(workdir.resolve())
     site = _SITE
     if workspace.facts_file.is_file():
@@ -196,7 +196,9 @@ def _prepared(
             _check_names(plan, _told(common_sketch(files, layout), progress), layout)
         return files, plan, site
     sketch = with_ranges(campaign, _told(common_sketch(files, layout), progress), files, layout, progress.say)
-    return files, data_plan(campaign, described(campaign, sketch)), site
+    description = described(campaign, sketch)
+    refuse_idle_axes(description, layout.where)
+    return files, data_plan(campaign, description), site
 
 
 def _told(sketch: Sketch, progress: Progress) -> Sketch:

@@ -29,6 +29,11 @@ class _Range:
         self.low, self.high = np.inf, -np.inf
         self.words: set[str] = set()
 
+    @property
+    def filled(self) -> bool:
+        """Whether there was a word or a finite number."""
+        return bool(self.words) or self.low <= self.high
+
     def add(self, values: Any) -> None:
         """Take in the values of a piece."""
         array = np.asarray(values)
@@ -82,6 +87,7 @@ def with_ranges(
 
     Raises:
         ConfigError: If an input is the same in all files, or has more words than a category may have.
+        DataError: If no file has a value of an input that can be read; the first file's reason is quoted.
     """
     if sketch.space is not None:
         return sketch
@@ -97,6 +103,7 @@ def with_ranges(
         for name, found in wanted.items()
     )
     schema = Schema(columns)
+    problem: SourceError | None = None
     for path in paths:
         try:
             with layout.reader.open(path, layout.options) as source:
@@ -104,8 +111,10 @@ def with_ranges(
                     block = source.read(piece, schema, list(wanted))
                     for name, found in wanted.items():
                         found.add(block.columns[name])
-        except SourceError:
-            continue  # it is refused with a sentence when its turn comes
+        except SourceError as error:  # the file is refused with this sentence when its turn comes
+            problem = problem or error
+    if problem is not None and not any(found.filled for found in wanted.values()):
+        raise DataError(f"No range can be found of {', '.join(wanted)}, in any of the files. The first: {problem}")
     inputs = dict(sketch.inputs)
     for name, found in wanted.items():
         extra = _found(campaign, name, found, known[name])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from surrogate.core.files import sha256_file
 from surrogate.core.identity import digest
 from surrogate.data.readers.protocol import Piece, SourceError
 from workflows.ingest.layout import Layout
+
+_ENDINGS = 5
+"""Endings of unread files that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,15 @@ class SourceFile:
         return digest("ingested", self.content, self.layout, rows)[:32]
 
 
-def find_files(paths: Iterable[Path], suffixes: tuple[str, ...]) -> list[Path]:
+def find_files(
+    paths: Iterable[Path], suffixes: tuple[str, ...], tell: Callable[[str], None] = lambda _: None
+) -> list[Path]:
     """Return the files that are meant, each once, in order; folders are searched for files of the reader's endings.
+
+    Args:
+        paths: Files, and folders of files.
+        suffixes: The reader's endings, lower case.
+        tell: Is given a sentence for every folder that has further files.
 
     Raises:
         DataError: If a path does not exist, or a folder has no such file.
@@ -54,11 +65,21 @@ def find_files(paths: Iterable[Path], suffixes: tuple[str, ...]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            inside = sorted(entry for entry in path.rglob("*") if entry.suffix.lower() in suffixes and entry.is_file())
+            every = sorted(entry for entry in path.rglob("*") if entry.is_file())
+            inside = [entry for entry in every if entry.suffix.lower() in suffixes]
+            others = Counter(_ending(entry) for entry in every if entry.suffix.lower() not in suffixes)
+            told = ", ".join(f"{count:,} {ending}" for ending, count in others.most_common(_ENDINGS))
+            told += ", …" if len(others) > _ENDINGS else ""
             if not inside:
                 raise DataError(
-                    f"The folder {path} has no file whose name ends in {', '.join(suffixes)}. Name the files "
-                    "themselves, or correct 'format' in the mapping."
+                    f"The folder {path} has no file whose name ends in {', '.join(suffixes)}"
+                    f"{f'; it has {told}' if told else ''}. Name the files themselves, or correct 'format' in the "
+                    "mapping."
+                )
+            if others:
+                tell(
+                    f"{others.total():,} files of {path} are not read, as their names do not end in "
+                    f"{', '.join(suffixes)}: {told}. A file that is named itself is read whatever its ending."
                 )
             found.update(dict.fromkeys(entry.absolute() for entry in inside))
         elif path.is_file():
@@ -66,6 +87,10 @@ def find_files(paths: Iterable[Path], suffixes: tuple[str, ...]) -> list[Path]:
         else:
             raise DataError(f"{path} does not exist, or is no file and no folder.")
     return list(found)
+
+
+def _ending(path: Path) -> str:
+    return path.suffix.lower() or "without an ending"
 
 
 def name_sources(paths: Iterable[Path], layout: Layout) -> Iterator[SourceFile | tuple[Path, SourceError]]:

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 from surrogate.data.readers.protocol import Piece, SourceError
 from workflows.ingest.layout import Layout
+from workflows.ingest.reasons import Reasons
 from workflows.ingest.sift import RefusedSamples, Sifted, sift
 from workflows.ingest.sources import SourceFile, name_sources
 from workflows.plan import Plan
 
-SHOWN = 20
 _WHOLE = Piece(0, 1)
 
 
@@ -26,9 +26,10 @@ class Tally:
         files: Files that were gone through.
         taken: Samples that were taken.
         known: Samples that were there already.
+        refused_before: Samples that an earlier ingest had refused, and that were not read again.
         refused: Samples that were refused; a file that cannot be read counts as one.
         left_out: Files whose content is in the dataset by another mapping.
-        reasons: The first refusals: file, sample, kind, reason.
+        refusals: Why, equal sentences together.
         kinds: Kind → samples refused.
         contents: File → identity of its content, of those that have one.
     """
@@ -36,9 +37,10 @@ class Tally:
     files: int = 0
     taken: int = 0
     known: int = 0
+    refused_before: int = 0
     refused: int = 0
     left_out: int = 0
-    reasons: list[dict[str, Any]] = field(default_factory=list)
+    refusals: Reasons = field(default_factory=Reasons)
     kinds: dict[str, int] = field(default_factory=dict)
     contents: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -46,7 +48,7 @@ class Tally:
         """Count refused samples."""
         self.refused += entry.samples
         self.kinds[entry.kind.value] = self.kinds.get(entry.kind.value, 0) + entry.samples
-        self._note(path, entry.row, entry.kind.value, entry.reason)
+        self.refusals.add(path, entry.row, entry.samples, entry.kind.value, entry.reason)
 
     def leave_out(self, path: Path) -> None:
         """Count a file that is in the dataset by another mapping."""
@@ -55,18 +57,19 @@ class Tally:
             "It was ingested by another mapping before, and a dataset does not hold the same data twice: begin a new "
             "working directory for the new mapping."
         )
-        self._note(path, None, "known", sentence)
+        self.refusals.add(path, None, 1, "known", sentence)
 
-    def _note(self, path: Path, row: int | None, kind: str, reason: str) -> None:
-        if len(self.reasons) < SHOWN:
-            self.reasons.append({"file": str(path), "sample": row, "kind": kind, "reason": reason})
+    @property
+    def reasons(self) -> list[dict[str, Any]]:
+        """The different sentences (see `Reasons.entries`)."""
+        return self.refusals.entries()
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
         return {
             "files": self.files, "samples_taken": self.taken, "samples_known": self.known,
-            "samples_refused": self.refused, "files_left_out": self.left_out, "refused_by_kind": dict(self.kinds),
-            "reasons": list(self.reasons),
+            "samples_refused_before": self.refused_before, "samples_refused": self.refused,
+            "files_left_out": self.left_out, "refused_by_kind": dict(self.kinds), "reasons": self.reasons,
         }  # fmt: skip
 
 
@@ -140,6 +143,7 @@ def _take(
                 known = sink.known(source, piece)
                 if known is not None:
                     tally.known += known
+                    tally.refused_before += piece.rows - known
                     continue
                 try:
                     block = opened.read(piece, plan.schema)

@@ -100,7 +100,23 @@ class MappedSource:
                 known["scale"] = "categorical"
             inputs[name] = {**known, "unit": self._wanted_unit(name, entry)}
         outputs = tuple(self._column(name, entry) for name, entry in self._map.outputs.items())
-        return Sketch(inputs, outputs, self._coordinates({}))
+        return Sketch(inputs, outputs, self._coordinates({}), sentences=self._assumed_units())
+
+    def _assumed_units(self) -> tuple[str, ...]:
+        """Return the sentence about quantities that have a unit in the mapping and none in the file, if there are."""
+        entries: dict[str, Measured] = {**self._entries, **self._map.coordinates}
+        assumed = [
+            f"'{name}' in '{entry.unit}'"
+            for name, entry in entries.items()
+            if entry.unit not in (None, "1") and self._unit_in_file(name, entry) is None
+        ]
+        if not assumed:
+            return ()
+        sentence = (
+            "The files do not say in which unit these are, and their numbers are taken to be in the mapping's: "
+            f"{', '.join(assumed)}. Where that is not so, say 'unit_in_file'."
+        )
+        return (sentence,)
 
     def _is_text(self, entry: Entry) -> bool:
         array = array_of(entry)
@@ -156,7 +172,6 @@ class MappedSource:
             raise SourceError(
                 f"{self._file.path} says that '{array}' is in '{said}', which is no unit that is known. Say what it is "
                 f"with 'unit_in_file' of '{name}'.",
-                FailureKind.WRONG_SHAPE,
             ) from error
 
     def _factor(self, name: str, entry: Measured, unit: str) -> float:
@@ -165,7 +180,7 @@ class MappedSource:
         try:
             return 1.0 if source is None else conversion_factor(source, unit)
         except UnitError as error:
-            raise SourceError(f"'{name}' in {self._file.path}: {error}", FailureKind.WRONG_SHAPE) from error
+            raise SourceError(f"'{name}' in {self._file.path}: {error}") from error
 
     def _coordinates(self, units: dict[str, str]) -> tuple[Coordinate, ...]:
         """Return the axes, in the given units or else in those that are wanted."""

@@ -90,7 +90,8 @@ class InputEntry(Place):
 
     unit: Unit | None = Field(default=None, description="Unit that is wanted; that of the file when left out.")
     unit_in_file: Unit | None = Field(
-        default=None, description="Unit of the file's numbers; what the file itself says when left out."
+        default=None,
+        description="Unit of the file's numbers; what the file itself says when left out, else the wanted unit.",
     )
     low: float | None = Field(default=None, description="Smallest value, in the wanted unit.")
     high: float | None = Field(default=None, description="Largest value, in the wanted unit.")
@@ -114,7 +115,8 @@ class OutputEntry(Place):
 
     unit: Unit | None = Field(default=None, description="Unit that is wanted; that of the file when left out.")
     unit_in_file: Unit | None = Field(
-        default=None, description="Unit of the file's numbers; what the file itself says when left out."
+        default=None,
+        description="Unit of the file's numbers; what the file itself says when left out, else the wanted unit.",
     )
     dims: tuple[Text, ...] = Field(default=(), description="Names of a sample's axes; a coordinate's name binds it.")
     ragged: bool = Field(default=False, description="Whether a sample's first axis differs in length.")

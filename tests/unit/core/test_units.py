@@ -16,14 +16,23 @@ def test_known_units_are_returned(unit: str) -> None:
     assert check_unit(unit) == unit
 
 
+@pytest.mark.parametrize(
+    ("spelled", "unit"),
+    [("m s-1", "m/s"), ("kg.m-2.s-1", "kg/m**2/s"), ("m2 s-2", "m**2/s**2"), ("W m^-2", "W/m**2"), ("s-1", "Hz")],
+)
+def test_units_are_also_known_as_the_cf_conventions_spell_them(spelled: str, unit: str) -> None:
+    assert check_unit(spelled) == spelled
+    assert conversion_factor(spelled, unit) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("unit", ["", "1"])
 def test_no_unit_is_one(unit: str) -> None:
     assert check_unit(unit) == "1"
 
 
-@pytest.mark.parametrize("unit", ["furlongs per blink", "m/", "((", "metre/secnd"])
+@pytest.mark.parametrize("unit", ["furlongs per blink", "m/", "((", "metre/secnd", "blink-1", "m--1", "m s-"])
 def test_unknown_units_are_refused_in_a_sentence(unit: str) -> None:
-    with pytest.raises(UnitError, match=r"is not known\. Write it as pint does"):
+    with pytest.raises(UnitError, match=r"is not known\. Write it for example as"):
         check_unit(unit)
 
 

@@ -15,7 +15,7 @@ from tests.support.foreign_files import FILES, ROWS, SAMPLES, SCHEMA, options, r
     ("change", "told", "kind"),
     [
         ({"inputs__speed__path": "sped"}, "has no dataset 'sped'; it has .*Did you mean 'speed'", "output_missing"),
-        ({"outputs__u__unit_in_file": "s"}, "'u' in .*'s' cannot be converted to 'm'", "wrong_shape"),
+        ({"outputs__u__unit_in_file": "s"}, "'u' in .*'s' cannot be converted to 'm'", "output_unreadable"),
         ({"outputs__u__dims": ["a", "b"]}, r"2 names in 'dims', .* has the shape \[4\]", "wrong_shape"),
         ({"outputs__u__index": [9], "outputs__u__dims": []}, r"'u' has index = \[9\], and its array", "wrong_shape"),
         ({"outputs__u__sample_axis": 2}, "should run along its axis 2", "wrong_shape"),

@@ -173,13 +173,13 @@ def test_a_large_file_becomes_several_runs_and_single_rows_are_refused(tmp_path)
     dataset = table_of(tmp_path)
     assert len(set(dataset.index.runs.tolist())) == 4
     assert len(list((tmp_path / "w" / "dataset" / "shards").glob("*.h5"))) >= 3
-    assert [entry["sample"] for entry in told.tally.reasons] == [17, 450, 451]
-    assert "sample 450 is nan" in told.tally.reasons[1]["reason"]
+    assert [(entry["sample"], entry["samples"]) for entry in told.tally.reasons] == [(17, 2), (451, 1)]
+    assert "sample 17 is nan" in told.tally.reasons[0]["reason"]
     assert Quarantine(tmp_path / "w" / "dataset").entries()[0].inputs == {"a": 0.017}
     table = dataset.load_all()
     assert sorted(table.columns["y"].tolist()) == [i for i in range(1000) if i not in (17, 450, 451)]
     again = take(tmp_path, tmp_path / "t.csv", mapping=TABLE.format(rows=300))
-    assert (again.tally.taken, again.tally.known) == (0, 997)
+    assert (again.tally.taken, again.tally.known, again.tally.refused_before) == (0, 997, 3)
 
 
 def test_many_bad_rows_do_not_flood_the_quarantine(tmp_path):

@@ -27,6 +27,8 @@ def test_what_does_not_go_together_is_a_sentence(tmp_path):
         ({"campaign": CAMPAIGN.replace("[data]", "[data.coordinates.t]")}, "'data.coordinates.t.values' is missing"),
         ({"mapping": MAPPING.replace("res/u", "res/v")}, "None of the 3 files can be read.*Did you mean 'res/u'"),
         ({"mapping": MAPPING.replace("[inputs.amp]", "[inputs.2nd]")}, "An input's name is a letter"),
+        ({"mapping": MAPPING.replace('["x"]', '["xi"]')}, "no output lies on the coordinate 'x': 'dims' names xi"),
+        ({"mapping": MAPPING.replace('dims = ["x"]', "")}, "on the coordinate 'x': no output has 'dims'"),
     ]  # fmt: skip
     for number, (options, told) in enumerate(cases):
         (tmp_path / str(number)).mkdir()
@@ -41,6 +43,22 @@ def test_what_does_not_go_together_is_a_sentence(tmp_path):
         take(tmp_path, tmp_path / "old", mapping=MAPPING.replace("inputs.nu", "inputs.visc"))
     with pytest.raises(ConfigError, match=r"'inputs.amp' is missing: the campaign's samples have it"):
         take(tmp_path, tmp_path / "old", mapping=MAPPING[: MAPPING.index("[inputs.amp]")] + OUTPUTS)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("index = [0]", ""), r"'amp' has the shape \[2\] .*Pick an element with 'index'"),
+        (("index = [0]", "index = [0, 5]"), r"'amp' has index = \[0, 5\], and its array in .* has the shape \[2\]"),
+        (('unit = "m"\nlow', 'unit = "s"\nlow'), "'amp' in .*: 'mm' cannot be converted to 's'"),
+    ],
+)
+def test_the_search_for_a_range_quotes_what_stands_in_its_way(change, told, tmp_path):
+    write_cases(tmp_path / "old", 3)
+    mapping = MAPPING.replace(*change).replace("low = 0.5\nhigh = 6\n", "")
+    with pytest.raises(DataError, match=told):
+        take(tmp_path, tmp_path / "old", mapping=mapping)
+    assert not (tmp_path / "w").exists()
 
 
 def test_mapping_files_and_paths_that_are_wrong(tmp_path):
