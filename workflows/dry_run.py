@@ -8,6 +8,7 @@ from site_configs.load import load_site
 from site_configs.shape import shape_of
 from workflows.checked_plan import check_site, launch_line, plan_campaign
 from workflows.config import CampaignConfig
+from workflows.estimate import duration
 from workflows.existing_data import counted
 from workflows.learn import training_resources
 from workflows.training_run import train_command
@@ -41,6 +42,8 @@ def dry_run(campaign: CampaignConfig, site_name: str, workdir: Path) -> dict[str
             "train": " ".join(launcher.line(argv, training_resources(campaign.train), mpi=mpi)),
         },
         "members": campaign.model.members,
+        "epochs": campaign.train.epochs,
+        "training_ends_after": duration(campaign.train.walltime_s),
         "gate": campaign.gate.gate().to_json(),
         "beats": list(campaign.gate.gate().beats),
     }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,16 @@ from surrogate.core.identity import run_id
 from surrogate.core.outcome import Outcome, Success
 from surrogate.core.schema import Column, Ragged
 from surrogate.data.run_file import read_run_file
+from surrogate.design.parameters import ParameterSpace
 from surrogate.design.points_io import parse_pairs
 from workflows.adoption import run_folder
 from workflows.checked_plan import check_site, plan_campaign
 from workflows.config import CampaignConfig
 from workflows.plan import Plan
+
+_PREFIX = "surrogate-try-"
+_KEPT_S = 24 * 3600.0
+"""For so long what a failed try left is kept at least, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,7 @@ class Trial:
         outputs: One line for each output: shape and range; empty after a failure.
         estimate: How long all runs of the campaign would take at that pace; empty after a failure.
         folder: What it left, when that was kept.
+        outside: Half a sentence on the first bound of the campaign that the point breaks, or None.
     """
 
     outcome: Outcome
@@ -47,6 +55,7 @@ class Trial:
     outputs: tuple[str, ...]
     estimate: str
     folder: Path | None
+    outside: str | None = None
 
 
 def try_campaign(
@@ -57,8 +66,9 @@ def try_campaign(
     Args:
         campaign: The campaign.
         site_name: Name or file of the site; one whose runs start on this machine.
-        pairs: The point as `name=value`; the middle of the space when there are none.
-        keep: Folder to keep what the run left; when None it is kept after a failure only.
+        pairs: The point as `name=value`; what is left out is in the middle of the space.
+        keep: Folder to keep what the run left; when None it is kept after a failure only, in the machine's temporary
+            folder, until a try that begins a day later.
 
     Raises:
         ConfigError: If the site hands its machine out by a scheduler, or the folder is taken.
@@ -76,7 +86,8 @@ def try_campaign(
     if plan.data is not None:
         raise ConfigError(f"{campaign.where} has data that exist already, and no run that could be tried.")
     check_site(plan, site)
-    root = keep.absolute() if keep is not None else Path(tempfile.mkdtemp(prefix="surrogate-try-"))
+    _sweep()
+    root = keep.absolute() if keep is not None else Path(tempfile.mkdtemp(prefix=_PREFIX))
     with _variables(site), _nothing_left(root, kept=keep is not None):
         request = _request(plan, pairs)
         outcome = execute(
@@ -87,24 +98,26 @@ def try_campaign(
             workdir=root,
             space_schema=plan.schema,
         )
+    outside = plan.space.outside(request.inputs) if isinstance(plan.space, ParameterSpace) else None
     if not isinstance(outcome, Success):
-        return Trial(outcome, request.inputs, (), "", run_folder(root, request.run_id))
+        return Trial(outcome, request.inputs, (), "", run_folder(root, request.run_id), outside)
     outputs = tuple(_lines(plan, root / outcome.path))
     if keep is None:
         shutil.rmtree(root)
     estimate = plan.estimate(_at_once(plan, site), outcome.seconds).sentence
     folder = run_folder(root, request.run_id) if keep is not None else None
-    return Trial(outcome, request.inputs, outputs, estimate, folder)
+    return Trial(outcome, request.inputs, outputs, estimate, folder, outside)
 
 
 def _request(plan: Plan, pairs: tuple[str, ...]) -> RunRequest:
-    """Return the run at a point that was given, or in the middle of the space."""
+    """Return the run at a point that was given, or else in the middle of the space."""
     space = plan.space
+    middle = space.from_unit(np.full((1, space.dimensions), 0.5))[0] if space.dimensions else {}
     if pairs:
-        given = parse_pairs(pairs, space.columns)
-        point = space.canonicalise({name: values[0].item() for name, values in given.items()})
-    elif space.dimensions:
-        point = space.from_unit(np.full((1, space.dimensions), 0.5))[0]
+        given = parse_pairs(pairs, space.columns, partial=bool(middle))
+        point = space.canonicalise({**middle, **{name: values[0].item() for name, values in given.items()}})
+    elif middle:
+        point = middle
     else:
         point = plan.runs[0].request.inputs
     identity = plan.simulator.identity_options(plan.options)
@@ -134,6 +147,15 @@ def _line(column: Column, columns: Mapping[str, Any]) -> str:
 
 def _at_once(plan: Plan, site: Site) -> int:
     return shape_of(site, "simulate", [plan.campaign.resources.request()]).at_once
+
+
+def _sweep() -> None:
+    """Remove what failed tries of this user left in the temporary folder more than a day ago."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and time.time() - found.st_mtime > _KEPT_S:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

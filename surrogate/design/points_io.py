@@ -91,12 +91,13 @@ def read_points(path: Path, space: InputSpace) -> list[Point]:
     return points
 
 
-def parse_pairs(pairs: Iterable[str], columns: Sequence[Column]) -> dict[str, NDArray[Any]]:
+def parse_pairs(pairs: Iterable[str], columns: Sequence[Column], *, partial: bool = False) -> dict[str, NDArray[Any]]:
     """Read one point from words such as `M=2.5`.
 
     Args:
-        pairs: One `name=value` an input; all inputs must be given, each once.
+        pairs: One `name=value` an input, each once.
         columns: The inputs.
+        partial: Whether some may be left out.
 
     Returns:
         Name → `[1]` float64, int64 or str.
@@ -116,9 +117,10 @@ def parse_pairs(pairs: Iterable[str], columns: Sequence[Column]) -> dict[str, ND
             raise DataError(f"The input '{name}' is given twice; give each input once.")
         given[name] = value
     missing = [name for name in names if name not in given]
-    if missing:
+    if missing and not partial:
         raise DataError(f"The input '{missing[0]}' is missing; give name=value for each of {', '.join(names)}.")
-    return {column.name: typed([given[column.name]], column, _place_of_pair) for column in columns}
+    wanted = [column for column in columns if column.name in given]
+    return {column.name: typed([given[column.name]], column, _place_of_pair) for column in wanted}
 
 
 def write_columns(path: Path, columns: Sequence[Column], values: Mapping[str, NDArray[Any]]) -> None:

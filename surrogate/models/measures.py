@@ -63,6 +63,7 @@ def field_measures(columns: Sequence[Column]) -> tuple[Measure, ...]:
         "1",
         f"mean over {', '.join(names)} of {parts[0][0].how}",
         _mean_of([part[0].per_sample for part in parts]),
+        sort="error",
     )
     covered = Measure(
         "coverage_90",
@@ -70,6 +71,7 @@ def field_measures(columns: Sequence[Column]) -> tuple[Measure, ...]:
         f"mean over {', '.join(names)} of the {parts[0][2].how}",
         _mean_of([part[2].per_sample for part in parts]),
         ("mean",),
+        sort="share",
     )
     return (relative, covered, *(measure for part in parts for measure in part))
 
@@ -100,14 +102,19 @@ def _of_column(column: Column, prefix: str) -> tuple[Measure, Measure, Measure]:
 
     return (
         Measure(
-            f"{prefix}relative_l2", "1", f"‖prediction − simulation‖₂ / ‖simulation‖₂ over a sample's {name}", relative
+            f"{prefix}relative_l2",
+            "1",
+            f"‖prediction − simulation‖₂ / ‖simulation‖₂ over a sample's {name}",
+            relative,
+            sort="error",
         ),
-        Measure(f"{prefix}rmse", column.unit, f"root mean square error over a sample's {name}", rmse),
+        Measure(f"{prefix}rmse", column.unit, f"root mean square error over a sample's {name}", rmse, sort="error"),
         Measure(
             f"{prefix}coverage_90",
             "1",
             f"share of a sample's elements of {name} that lie in the 90 % interval calibrated on tune",
             covered,
             ("mean",),
+            sort="share",
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,8 @@ class Measure:
         how: How it is computed, as half a sentence for the report.
         per_sample: (truth, prediction) → `[N]` float64.
         reductions: Which of `median`, `p95`, `max`, `mean`, `rms` are metrics.
+        sort: An `error` is never negative, and less is better; a `share` lies in [0, 1], and more is better. Of what is
+            neither, nothing is known, and every threshold of a gate is taken.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Measure:
     how: str
     per_sample: Callable[[SampleTable, Prediction], NDArray[np.float64]]
     reductions: tuple[str, ...] = ("median", "p95", "max")
+    sort: Literal["error", "share", "other"] = "other"
 
     def metric_names(self) -> dict[str, str]:
         """Return reduction → name of its metric."""

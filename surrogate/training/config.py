@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+MOST_EPOCHS = 1_000_000
+"""Beyond it is a slip of the pen."""
+
 
 class TrainConfig(BaseModel):
     """Everything about training except the model and the seed."""
@@ -19,7 +22,7 @@ class TrainConfig(BaseModel):
     gpus_per_rank: int = Field(0, ge=0, le=1, description="GPUs of each rank.")
     walltime_s: int = Field(3600, ge=1, description="Seconds after which the site ends the training.")
 
-    epochs: int = Field(500, ge=1, description="Passes over the training rows.")
+    epochs: int = Field(500, ge=1, le=MOST_EPOCHS, description="Passes over the training rows.")
     batch_size: int = Field(256, ge=1, description="Rows of a step over all ranks together.")
     learning_rate: float = Field(3e-3, gt=0, description="Largest step width of the optimiser (Adam).")
     schedule: Literal["cosine", "exponential", "constant"] = Field(

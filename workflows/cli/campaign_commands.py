@@ -63,6 +63,7 @@ def _run(
     folder = workdir or default_workdir(load_site(site, beside), described.name)
     if workdir is None and described.file and folder.resolve() == described.file.parent.resolve():
         folder /= described.name  # named like the folder that it lies in, and started from above
+    console.foretell(described)
     if dry_run:
         _show_plan(look_ahead(described, site, folder), as_json)
         return
@@ -200,6 +201,9 @@ def _show_plan(plan: dict[str, Any], as_json: bool) -> None:
         console.put(f"Estimate    {plan['estimate']}")
         console.put(f"Simulation  {plan['launch_lines']['simulate']}")
     console.put(f"Training    {plan['launch_lines']['train']}, {plan['members']} members")
+    console.put(
+        f"            of {plan['epochs']:,} epochs each, ended after {plan['training_ends_after']} (train.walltime_s)"
+    )
     gate = ", ".join(f"{name} {bounds}" for name, bounds in plan["gate"].items())
     beats = f"; beats {', '.join(plan['beats'])}" if plan["beats"] else ""
     console.put(f"Gate        {gate}{beats}")

@@ -6,11 +6,17 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from workflows.progress import Bars, Lines, Progress, Silent
+
+if TYPE_CHECKING:
+    from workflows.config import CampaignConfig
+
+_MANY_RUNS = 50_000
+"""Runs whose planning takes seconds."""
 
 
 def put(text: str) -> None:
@@ -21,6 +27,13 @@ def put(text: str) -> None:
 def put_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object to stdout."""
     typer.echo(json.dumps(value, indent=2, allow_nan=False, default=str))
+
+
+def foretell(campaign: CampaignConfig) -> None:
+    """Say on stderr that working out a campaign's runs takes a while, where it does."""
+    runs = campaign.design.runs if campaign.design is not None else None
+    if runs is not None and runs >= _MANY_RUNS:
+        typer.echo(f"Working out {runs:,} runs; that takes about a minute for each million of them …", err=True)
 
 
 @contextlib.contextmanager

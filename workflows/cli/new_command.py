@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +29,9 @@ def _new(
 
     made = new_campaign(folder, template, report=lambda line: typer.echo(line, err=True))
     shown = os.path.relpath(made.folder)
+    place = shown if not shown.startswith("-") else f"./{shown}"
     commands = [
-        f"cd {shown}",
+        f"cd {shlex.quote(place)}",
         "surrogate try campaign.toml",
         "surrogate run campaign.toml",
         f"surrogate predict {made.name} {' '.join(made.example)}",

@@ -24,7 +24,8 @@ def add_try_command(app: typer.Typer) -> None:
 def _try(
     campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A TOML file or the name of a built-in one.")],
     values: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="The point; else the middle of the space.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME=VALUE]...", help="The point; the middle for what is left out."),
     ] = None,
     site: Annotated[str, typer.Option("--site", help="Name or TOML file of the machine.")] = "laptop",
     keep: Annotated[
@@ -42,6 +43,7 @@ def _try(
         console.put_json(
             {
                 "inputs": trial.inputs,
+                "outside": trial.outside,
                 **trial.outcome.to_json(),
                 "outputs": list(trial.outputs),
                 "estimate": trial.estimate,
@@ -66,6 +68,8 @@ def _show(trial: Trial) -> None:
 
     outcome = trial.outcome
     console.put("Inputs   " + ", ".join(f"{name} = {_short(value)}" for name, value in trial.inputs.items()))
+    if trial.outside is not None:
+        console.put(f"Note     {trial.outside}, the campaign's bounds: no run of it is there")
     console.put("Started  " + (" ".join(outcome.launch_line) or "nothing"))
     if isinstance(outcome, Success):
         console.put(f"Took     {outcome.seconds:.2f} s")

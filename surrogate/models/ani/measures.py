@@ -52,16 +52,20 @@ def potential_measures(schema: Schema) -> tuple[Measure, ...]:
     """
     error = "absolute error of the total energy"
     measures = [
-        Measure("energy_mae", "kcal/mol", error, energy_errors, ("mean",)),
-        Measure("energy_error", "kcal/mol", error, energy_errors, ("rms", "median", "p95", "max")),
-        Measure("within_1_kcal_mol", "1", "whether the energy is within 1 kcal/mol", _within_one, ("mean",)),
+        Measure("energy_mae", "kcal/mol", error, energy_errors, ("mean",), sort="error"),
+        Measure("energy_error", "kcal/mol", error, energy_errors, ("rms", "median", "p95", "max"), sort="error"),
+        Measure(
+            "within_1_kcal_mol", "1", "whether the energy is within 1 kcal/mol", _within_one, ("mean",), sort="share"
+        ),
     ]
     if any(column.name == FORCES for column in schema.outputs):
         mean = "mean absolute error of a structure's force components"
         largest = "largest length of a force error on an atom of a structure"
         measures += [
-            Measure("force_mae", "kcal/mol/angstrom", mean, force_errors, ("mean",)),
-            Measure("force_error", "kcal/mol/angstrom", largest, force_deviations, ("median", "p95", "max")),
+            Measure("force_mae", "kcal/mol/angstrom", mean, force_errors, ("mean",), sort="error"),
+            Measure(
+                "force_error", "kcal/mol/angstrom", largest, force_deviations, ("median", "p95", "max"), sort="error"
+            ),
         ]
     covered = "whether the energy lies in the 90 % interval calibrated on tune"
-    return (*measures, Measure("coverage_90", "1", covered, _covered, ("mean",)))
+    return (*measures, Measure("coverage_90", "1", covered, _covered, ("mean",), sort="share"))

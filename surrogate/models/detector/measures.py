@@ -95,12 +95,17 @@ def detector_measures() -> tuple[Measure, ...]:
     """Return the measures; the first is the primary one."""
     share = f"share of signals of ratio {{}} above what {FALSE_ALARMS:.0%} of the windows without signal exceed"
     return (
-        Measure("surprise", "bit", "−log₂ of the probability of what is true", surprise, ("mean",)),
-        Measure("found_snr6", "1", share.format(6), found_at(6.0), ("mean",)),
-        Measure("found_snr8", "1", share.format(8), found_at(8.0), ("mean",)),
-        Measure("found_snr12", "1", share.format(12), found_at(12.0), ("mean",)),
-        Measure("roc_area", "1", "share of noise that the faintest signals outrank", ranked, ("mean",)),
+        Measure("surprise", "bit", "−log₂ of the probability of what is true", surprise, ("mean",), sort="error"),
+        Measure("found_snr6", "1", share.format(6), found_at(6.0), ("mean",), sort="share"),
+        Measure("found_snr8", "1", share.format(8), found_at(8.0), ("mean",), sort="share"),
+        Measure("found_snr12", "1", share.format(12), found_at(12.0), ("mean",), sort="share"),
+        Measure("roc_area", "1", "share of noise that the faintest signals outrank", ranked, ("mean",), sort="share"),
         Measure(
-            "chirp_mass_error", "1", "relative error of the chirp mass of the loudest signals", mass_error, ("mean",)
+            "chirp_mass_error",
+            "1",
+            "relative error of the chirp mass of the loudest signals",
+            mass_error,
+            ("mean",),
+            sort="error",
         ),
     )

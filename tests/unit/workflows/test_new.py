@@ -10,6 +10,7 @@ import pytest
 
 from surrogate.core.errors import ConfigError
 from tests.support.fortran import fortran_mpi
+from workflows.cli import main
 from workflows.config import load_campaign
 from workflows.fortran_mpi import find_fortran_mpi
 from workflows.learning_checks import check_learning, find_family
@@ -41,6 +42,13 @@ def test_a_new_campaign_is_a_valid_plan_named_like_its_folder(tmp_path, template
     assert all("@" not in path.read_text() for path in made.folder.iterdir())
     assert "surrogate predict my-waves" in (made.folder / "README.md").read_text()
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["my waves!"]
+
+
+@pytest.mark.parametrize(("name", "told"), [("my rod", "cd 'my rod'\n"), ("-x", "cd ./-x\n"), ("rod", "cd rod\n")])
+def test_the_commands_can_be_pasted(tmp_path, monkeypatch, capsys, name, told):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "--template", "shell", "--", name]) == 0
+    assert told in capsys.readouterr().out
 
 
 def test_the_fortran_campaign_is_short_and_its_program_is_built(tmp_path):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from surrogate.core.errors import ConfigError, DataError
 from surrogate.core.outcome import Failure, FailureKind, Success
+from workflows.cli import main
 from workflows.config import load_campaign
 from workflows.trial import try_campaign
 
@@ -62,6 +65,26 @@ def test_the_middle_of_the_space_is_tried_and_kept_where_asked(path, tmp_path):
     assert (trial.folder / "case.txt").read_text().startswith("rate = 0.55\n")
     with pytest.raises(ConfigError, match="exists and is not empty"):
         try_campaign(load_campaign(path), "laptop", keep=tmp_path / "kept")
+
+
+def test_what_is_left_out_is_in_the_middle_and_bounds_are_told(path, capsys):
+    assert main(["try", str(path), "rate=2"]) == 0
+    said = capsys.readouterr().out
+    assert "Inputs   rate = 2.0, amount = 3.0\n" in said
+    assert "Note     'rate' is 2.0 1/s, outside [0.1, 1.0] 1/s, the campaign's bounds" in said
+    trial = try_campaign(load_campaign(path), "laptop", ("amount=2",))
+    assert (trial.inputs, trial.outside) == ({"rate": 0.55, "amount": 2.0}, None)
+
+
+def test_what_failed_tries_left_goes_after_a_day(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    made = [tmp_path / "temporary" / name for name in ("surrogate-try-old", "surrogate-try-new", "other")]
+    for folder in made:
+        (folder / "runs").mkdir(parents=True)
+    for folder in (made[0], made[2]):
+        os.utime(folder, (time.time() - 90_000,) * 2)
+    try_campaign(load_campaign(path), "laptop")
+    assert [folder.exists() for folder in made] == [False, True, True]
 
 
 def test_a_failure_is_shown_and_its_folder_is_kept(path):
