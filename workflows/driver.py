@@ -176,7 +176,7 @@ def prepare(plan: Plan, root: Path, site: str) -> Workspace:
             },
         )
     except OSError as error:
-        raise storage_error(workspace.root, error, "written") from error
+        raise storage_error(workspace.root, error, "written", begun=bool(kept)) from error
     return workspace
 
 

@@ -7,7 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from surrogate.core.errors import ConfigError
+from workflows.journal import read_state
 from workflows.status import FailureLine, Status, status, watch
+from workflows.workspace import Workspace
 
 _NEW_FAILURES = 5
 
@@ -28,6 +31,34 @@ def follow(workdir: Path, every_s: float = 1.0) -> Iterator[Status]:
             yield status(workdir)
             return
         yield look
+
+
+def await_campaign(workdir: Path, every_s: float, tell: Callable[[str], None]) -> None:
+    """Return when a campaign has begun in a folder; the one who watches may be earlier than the one who starts it.
+
+    Args:
+        workdir: Its working directory; it need not exist.
+        every_s: Seconds between two looks.
+        tell: Is given a sentence when there is something to wait for.
+
+    Raises:
+        ConfigError: If the path is no folder.
+        IntegrityError: If there is a campaign, and its journal is damaged.
+    """
+    if _begun(workdir):
+        return
+    if workdir.exists() and not workdir.is_dir():
+        raise ConfigError(f"{workdir} is no folder, and a campaign's working directory is one.")
+    tell(f"There is no campaign in {workdir} yet; waiting until one begins there. Ctrl-C ends the waiting.")
+    while not _begun(workdir):
+        time.sleep(every_s)
+
+
+def _begun(workdir: Path) -> bool:
+    space = Workspace(workdir.resolve())
+    if not (space.campaign_file.is_file() and space.facts_file.is_file()):
+        return False
+    return read_state(space.journal, sparse=True) is not None
 
 
 def watch_live(workdir: Path, every_s: float) -> None:

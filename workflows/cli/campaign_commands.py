@@ -99,7 +99,9 @@ def _resume(
 def _status(
     workdir: _Workdir,
     as_json: _Json = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on telling until nobody works on it any more.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on telling until nobody works on it any more; wait for it to begin.")
+    ] = False,
     every: Annotated[float, typer.Option("--every", min=0.1, help="Seconds between two looks of --watch.")] = 1.0,
 ) -> None:
     """Tell how a campaign stands. With --watch: live on a terminal, else a line (with --json an object) a change."""
@@ -108,15 +110,13 @@ def _status(
     from workflows.workspace import Workspace
 
     if watch:
-        _watch(Workspace.open(workdir).root, as_json, every)
+        _watch(workdir.resolve(), as_json, every)
         return
     found = status(Workspace.open(workdir).root)
     if as_json:
         console.put_json(found.to_json())
         return
-    from rich.console import Console
-
-    Console().print(render(found))
+    console.put_drawn(render(found))
 
 
 def _watch(workdir: Path, as_json: bool, every_s: float) -> None:
@@ -125,6 +125,7 @@ def _watch(workdir: Path, as_json: bool, every_s: float) -> None:
 
     from workflows import status_watch
 
+    status_watch.await_campaign(workdir, every_s, lambda sentence: typer.echo(sentence, err=True))
     if as_json:
         status_watch.watch_json(workdir, every_s, console.put)
     elif sys.stdout.isatty():

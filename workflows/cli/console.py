@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,34 @@ _MANY_RUNS = 50_000
 
 
 def put(text: str) -> None:
-    """Print text to stdout."""
-    typer.echo(text)
+    """Print text to stdout; whoever reads it may have had enough (`| head`), and the command ends as it would."""
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        _nobody_reads()
+
+
+def put_drawn(drawn: Any) -> None:
+    """Print what rich draws to stdout, as `put` prints text."""
+    from rich.console import Console
+
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            _nobody_reads()
+
+    Patient().print(drawn)
+
+
+def _nobody_reads() -> None:
+    """Let go of a pipe that was closed at its other end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def put_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object to stdout."""
-    typer.echo(json.dumps(value, indent=2, allow_nan=False, default=str))
+    put(json.dumps(value, indent=2, allow_nan=False, default=str))
 
 
 def foretell(campaign: CampaignConfig) -> None:

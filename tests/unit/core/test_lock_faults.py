@@ -98,7 +98,7 @@ def test_a_full_disk_is_a_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"disk is full.*Make room, then resume"):
+    with pytest.raises(StorageError, match=r"disk is full.*Make room, then give the same command again"):
         Lease.acquire(folder, "a")
     assert names(folder) == []
 

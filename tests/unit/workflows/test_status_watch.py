@@ -115,6 +115,26 @@ def test_a_holder_that_died_ends_it(campaign, driver):
     assert status(campaign).presence == "gone"
 
 
+def test_a_watch_may_begin_before_the_campaign(tmp_path):
+    """As in a second terminal: it waits, says so, and tells the campaign to its end."""
+    waiting = watching(tmp_path / "later")
+    assert "There is no campaign in " in waiting.stderr.readline()
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(tmp_path / "later"), "0.02"],
+        stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    out, _ = waiting.communicate(timeout=240)
+    assert driver.wait(timeout=240) == 0
+    assert waiting.returncode == 0
+    assert "simulate: 300 of 300 runs ended" in out.splitlines()[-1]
+
+
+def test_a_file_is_not_waited_for(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="is no folder"):
+        status_watch.await_campaign(tmp_path / "file", 0.1, print)
+
+
 def test_a_folder_without_a_campaign_is_a_sentence(tmp_path):
     with pytest.raises(ConfigError, match="no campaign in"):
         status_watch.watch_lines(tmp_path, 0.1, print)
