@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from surrogate.core.errors import ConfigError, SpaceError
+from surrogate.core.errors import ConfigError, SimulationError, SpaceError
 from surrogate.design.kept_points import KeptPoints
 from surrogate.design.samplers import Design, choose
 from surrogate.design.space import InputSpace, Point, Sampler
@@ -40,7 +40,7 @@ def choose_points(campaign: CampaignConfig, space: InputSpace, kept: Path | None
             count = min(count, chooser.length(space) or 0)
         if count <= MOST_POINTS:
             return chooser, choose(chooser, space, start=0, count=count, seed=campaign.seed)
-    except SpaceError as error:
+    except (SpaceError, SimulationError) as error:
         raise ConfigError(f"In {campaign.where}, [design]: {error}") from error
     raise ConfigError(
         f"In {campaign.where}, [design] has {count} points, and at most {MOST_POINTS} can be planned; set 'runs'."

@@ -51,7 +51,11 @@ def identity_parts(campaign: CampaignConfig, space: InputSpace, options: Mapping
 
 
 def structure_design(campaign: CampaignConfig) -> dict[str, Any]:
-    """Return what decides which structures a campaign's sampler chooses, beside the space and the seed; JSON-ready."""
+    """Return what decides which structures a campaign's sampler chooses, beside the space and the seed; JSON-ready.
+
+    Raises:
+        ConfigError: If a file with a Hessian cannot be read.
+    """
     chosen = campaign.simulation().design
     kept: dict[str, Any] = {"normal_modes": {"temperature": chosen.temperature}, "rattle": {"stdev": chosen.stdev}}.get(
         chosen.sampler, {}
@@ -59,8 +63,21 @@ def structure_design(campaign: CampaignConfig) -> dict[str, Any]:
     if chosen.sampler == "dynamics":
         kept = {"temperature": chosen.temperature, "timestep": chosen.timestep, "spacing": chosen.spacing}
     if chosen.hessians:
-        kept["hessians"] = [sha256_file(campaign.resolve(path)) for path in chosen.hessians]
+        kept["hessians"] = [_hash_of(campaign, path) for path in chosen.hessians]
     return kept
+
+
+def _hash_of(campaign: CampaignConfig, path: str) -> str:
+    """Return the hash of a file that a campaign names.
+
+    Raises:
+        ConfigError: If it cannot be read.
+    """
+    file = campaign.resolve(path)
+    try:
+        return sha256_file(file)
+    except OSError as error:
+        raise ConfigError(f"{file}, which {campaign.where} names, cannot be read: {error.strerror}.") from error
 
 
 def data_parts(campaign: CampaignConfig, space: InputSpace, schema: Schema) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from surrogate.core.errors import InputError
+from surrogate.core.molecules import output_columns
 from surrogate.core.schema import Column, Coordinate
 from surrogate.data.readers.protocol import Sketch
+from surrogate.design.structures import StructureSet
 from tests.support import external
 from workflows.config import builtin_campaigns, campaign_json_schema, parse_campaign
 from workflows.described import described
@@ -64,6 +66,7 @@ SKETCH = Sketch(
     (Column("u", "output", "m", shape=(3,), dims=("x",)),),
     (Coordinate("x", "m", (0.0, 1.0, 2.0)),),
 )
+MOLECULES = Sketch({}, output_columns(), space=StructureSet())
 SEEDS = [
     *(tomllib.loads(path.read_text()) for path in builtin_campaigns().values()),
     tomllib.loads(SCRIPTED),
@@ -151,7 +154,8 @@ def attempt(text):
     try:
         campaign = parse_campaign(text, "x.toml")
         if is_ingested(campaign):
-            plan = data_plan(campaign, described(campaign, SKETCH))
+            sketch = MOLECULES if campaign.space is not None else SKETCH
+            plan = data_plan(campaign, described(campaign, sketch))
         else:
             plan = make_plan(campaign, find_simulator(campaign))
         check_learning(campaign, find_family(campaign), plan.schema)

@@ -127,6 +127,10 @@ def test_frames_of_files_are_taken_whole_and_kept(tmp_path):
         ([('group = "structure"', "multiplicity = 2")], "multiplicity 2 .* is impossible"),
         ([("stdev = 0.05\n", "")], "'rattle' needs 'stdev'"),
         (
+            [('sampler = "rattle"\nstdev = 0.05', 'sampler = "normal_modes"\ntemperature = 9\nhessians = ["no.npz"]')],
+            "no.npz, which .* names, cannot be read",
+        ),
+        (
             [("stdev = 0.05", "stdev = 0.05\ntemperature = 1.0")],
             "'temperature' belongs to the sampler 'normal_modes' or",
         ),
