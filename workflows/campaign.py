@@ -7,7 +7,7 @@ from pathlib import Path
 
 from site_configs.load import load_site
 from site_configs.site import Site
-from surrogate.core.errors import ConfigError, IntegrityError, Interrupted
+from surrogate.core.errors import ConfigError, InputError, IntegrityError, Interrupted, after_work
 from surrogate.core.files import sha256_file
 from surrogate.data.dataset import Dataset
 from surrogate.registry.store import Registry, resolve_registry
@@ -184,15 +184,18 @@ def _stages(driver: Driver, plan: Plan, site: Site, store: Registry, *, retry_fa
     with driver.stopping.at_once():
         assemble(driver, plan, dataset)
     trained = learn(driver, plan, site, dataset)
-    with driver.stopping.at_once():
-        version = register(
-            driver, plan, dataset, trained, registry=store, line=launch_line(plan, site, driver.workspace)
-        )
-        done = _finished(driver, plan, dataset, version, store)
-        if done is not None:
-            return done
-        judged = judge(driver, plan, dataset, version, store)
-        return _ending(driver, plan, dataset, judged, store)
+    try:
+        with driver.stopping.at_once():
+            version = register(
+                driver, plan, dataset, trained, registry=store, line=launch_line(plan, site, driver.workspace)
+            )
+            done = _finished(driver, plan, dataset, version, store)
+            if done is not None:
+                return done
+            judged = judge(driver, plan, dataset, version, store)
+            return _ending(driver, plan, dataset, judged, store)
+    except InputError as error:
+        raise after_work(error) from None
 
 
 def _finished(driver: Driver, plan: Plan, dataset: Dataset, version: str, store: Registry) -> CampaignResult | None:

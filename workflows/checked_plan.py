@@ -16,12 +16,13 @@ from workflows.plan import Plan, find_simulator, make_plan
 from workflows.workspace import Workspace
 
 
-def plan_campaign(campaign: CampaignConfig, workdir: Path | None = None) -> Plan:
+def plan_campaign(campaign: CampaignConfig, workdir: Path | None = None, *, one_run: bool = False) -> Plan:
     """Work out a campaign's runs and check everything that can be checked before anything is started.
 
     Args:
         campaign: The campaign.
         workdir: Its working directory; needed where the data exist already.
+        one_run: Whether one run is all that is wanted; then no split is held against its minimum.
 
     Raises:
         InputError: If the campaign, its simulator, its inputs or its splits are wrong.
@@ -35,7 +36,7 @@ def plan_campaign(campaign: CampaignConfig, workdir: Path | None = None) -> Plan
     missing = simulator.found()
     if missing is not None:
         raise ConfigError(missing)
-    plan = make_plan(campaign, simulator, None if workdir is None else workdir / KEPT_FILES)
+    plan = make_plan(campaign, simulator, None if workdir is None else workdir / KEPT_FILES, one_run=one_run)
     check_learning(campaign, find_family(campaign), plan.schema)
     return plan
 

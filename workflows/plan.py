@@ -164,13 +164,16 @@ def find_simulator(campaign: CampaignConfig) -> Simulator:
         raise ConfigError(f"In {campaign.where}, 'simulator.name': {error}") from error
 
 
-def make_plan(campaign: CampaignConfig, simulator: Simulator, kept: Path | None = None) -> Plan:
+def make_plan(
+    campaign: CampaignConfig, simulator: Simulator, kept: Path | None = None, *, one_run: bool = False
+) -> Plan:
     """Work out all runs of a campaign's design and refuse what cannot end in a verdict.
 
     Args:
         campaign: The campaign.
         simulator: The simulator that it names.
         kept: Folder in which a working directory keeps points that were made before; the campaign's own when None.
+        one_run: Whether one run is all that is wanted; then no split is held against its minimum.
 
     Raises:
         ConfigError: If options, inputs or the design are wrong; the sentence names the file.
@@ -193,7 +196,8 @@ def make_plan(campaign: CampaignConfig, simulator: Simulator, kept: Path | None 
     parts = identity_parts(campaign, space, relevant)
     points = chooser if isinstance(chooser, KeptPoints) else None
     plan = Plan(campaign, simulator, version, options, space, schema, campaign.splits, design, runs, parts, kept=points)
-    _check_splits(plan, chooser)
+    if not one_run:
+        _check_splits(plan, chooser)
     return plan
 
 
@@ -226,11 +230,19 @@ def _runs(
 
 def _check_splits(plan: Plan, chooser: Sampler) -> None:
     """Refuse a split below its minimum and say how many runs would do, when that can be known."""
+    counts = {split: SplitCount(count, count) for split, count in plan.counts.items()}
+    if not plan.splits.too_few(counts):
+        return
+    enough = _enough_runs(plan, chooser)
     try:
-        plan.splits.check({split: SplitCount(count, count) for split, count in plan.counts.items()})
+        plan.splits.check(counts, guess=enough is None)
     except SplitError as error:
-        enough = _enough_runs(plan, chooser)
-        remedy = f" With this seed, 'design.runs = {enough}' is enough." if enough else ""
+        remedy = (
+            f" How the points divide follows from the campaign's name, seed and bounds: with these, 'design.runs = "
+            f"{enough}' is enough; or lower 'split.minimum'."
+            if enough
+            else ""
+        )
         if plan.design.groups:
             remedy = (
                 " All structures of one molecule stay together here: name more molecules, or set space.group = "

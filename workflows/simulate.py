@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from site_configs.shape import shape_of
 from site_configs.site import Site
-from surrogate.core.errors import DataError, Interrupted
+from surrogate.core.errors import Interrupted
 from surrogate.core.files import write_json
 from surrogate.core.outcome import FailureKind
 from surrogate.data.card import build_card
@@ -19,27 +17,10 @@ from workflows.existing_data import superseded
 from workflows.journal_records import Run, RunStatus
 from workflows.plan import Plan, check_continues
 from workflows.reconcile import open_dataset, plan_runs
+from workflows.shortfall import Simulated, check_share, check_splits
 
 STAGE = "simulate"
 ASSEMBLE = "assemble"
-
-
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """What simulating cost.
-
-    Attributes:
-        node_seconds: Node-seconds of the last execution of every run.
-        seconds: Wall-clock seconds of each finished run, a sample.
-        launch_line: How one of the runs was started.
-        failures: Runs that failed for good.
-        quarantined: Runs whose result was refused.
-    """
-
-    node_seconds: float
-    seconds: tuple[float, ...]
-    failures: tuple[Refused, ...]
-    quarantined: tuple[Refused, ...]
 
 
 def simulate(driver: Driver, plan: Plan, site: Site, *, retry_failed: bool = False) -> Dataset:
@@ -90,7 +71,7 @@ def simulate(driver: Driver, plan: Plan, site: Site, *, retry_failed: bool = Fal
             raise Interrupted("The simulations were interrupted.")
         driver.finish(STAGE, key, {"executed": result.counts.executed, "node_seconds": result.node_seconds})
     dataset = Dataset.open(workspace.dataset, verify="hash")
-    _check_share(driver, plan)
+    check_share(driver, plan, spent(driver, plan), dataset.counts(plan.splits))
     _tell_of_failures(driver, plan)
     return dataset
 
@@ -148,8 +129,8 @@ def assemble(driver: Driver, plan: Plan, dataset: Dataset) -> dict[str, object]:
         IntegrityError: If a shard cannot be read.
     """
     splits = plan.splits
-    splits.check(dataset.counts(splits))
     cost = spent(driver, plan)
+    check_splits(driver, plan, cost, dataset.counts(splits))
     driver.progress.stage("assemble")
     card = build_card(
         dataset,
@@ -186,7 +167,7 @@ def _watch(driver: Driver, plan: Plan, counts: Counts) -> None:
     refused = counts.failed + counts.quarantined
     driver.progress.update(counts.finished + refused, _note(counts))
     if refused > plan.campaign.failures.allowed_share * len(plan.runs):
-        _check_share(driver, plan, counts)
+        check_share(driver, plan, spent(driver, plan), ended=counts.finished + refused)
 
 
 def _note(counts: Counts) -> str:
@@ -195,39 +176,3 @@ def _note(counts: Counts) -> str:
     parts += [f"{counts.quarantined} quarantined"] if counts.quarantined else []
     parts += [f"{counts.losses} lost and run again"] if counts.losses else []
     return ", ".join(parts)
-
-
-def _check_share(driver: Driver, plan: Plan, counts: Counts | None = None) -> None:
-    """Refuse to go on when too many runs gave nothing.
-
-    Args:
-        driver: Holds the campaign.
-        plan: The campaign and its design.
-        counts: How far the ensemble is; None when it is at its end.
-
-    Raises:
-        DataError: If so, with the kinds of failure.
-    """
-    cost = spent(driver, plan)
-    refused = [*cost.failures, *cost.quarantined]
-    allowed = plan.campaign.failures.allowed_share
-    if len(refused) <= allowed * len(plan.runs):
-        return
-    kinds: dict[str, int] = {}
-    for entry in refused:
-        kinds[entry.kind.value] = kinds.get(entry.kind.value, 0) + 1
-    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: -item[1]))
-    ended = len(plan.runs) if counts is None else counts.finished + counts.failed + counts.quarantined
-    rest = "" if ended == len(plan.runs) else f"; the other {len(plan.runs) - ended} were not waited for"
-    root = driver.workspace.root
-    way_out = (
-        f"mend the cause, and go on with `surrogate resume {root} --retry-failed`"
-        if cost.failures
-        else "and correct the simulation or its inputs in a campaign of their own, as what is not physical is never "
-        "tried again"
-    )
-    raise DataError(
-        f"{len(refused)} of {ended} runs gave no data ({counted}), and 'failures.allowed_share' is "
-        f"{allowed:g} of {len(plan.runs)}{rest}. The first said: {refused[0].reason} "
-        f"Look at `surrogate status {root}`, {way_out}; or allow a larger share."
-    )

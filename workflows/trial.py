@@ -82,7 +82,7 @@ def try_campaign(
         )
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise ConfigError(f"{keep} exists and is not empty. Name a folder that does not exist yet.")
-    plan = plan_campaign(campaign, Path())
+    plan = plan_campaign(campaign, Path(), one_run=True)
     if plan.data is not None:
         raise ConfigError(f"{campaign.where} has data that exist already, and no run that could be tried.")
     check_site(plan, site)

@@ -128,6 +128,16 @@ class Interrupted(SurrogateError):  # noqa: N818 - an interruption is not an err
     exit_code = 130
 
 
+def after_work(error: InputError) -> InputError:
+    """Return an error that ends the command as a failure: it comes of what was executed, not of what was asked.
+
+    Args:
+        error: What is about to be raised.
+    """
+    error.exit_code = SurrogateError.exit_code
+    return error
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a hint such as ` Did you mean 'runs'?`, or an empty string.
 

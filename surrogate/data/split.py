@@ -123,17 +123,25 @@ class SplitConfig:
             members[SPLITS[place]].add((group, "" if group else point))
         return {split: SplitCount(samples[split], len(members[split])) for split in SPLITS}
 
-    def check(self, counts: Mapping[Split, SplitCount]) -> None:
+    def check(self, counts: Mapping[Split, SplitCount], *, guess: bool = True) -> None:
         """Refuse a split below its minimum.
+
+        Args:
+            counts: What each split has.
+            guess: Whether to say how many more would do on average, where nobody knows it better.
 
         Raises:
             SplitError: Saying for each such split what there is, what is demanded, and what to do.
         """
-        sentences = list(self._too_few(counts))
+        sentences = self.too_few(counts, guess=guess)
         if sentences:
             raise SplitError(" ".join(sentences))
 
-    def _too_few(self, counts: Mapping[Split, SplitCount]) -> Iterable[str]:
+    def too_few(self, counts: Mapping[Split, SplitCount], *, guess: bool = True) -> list[str]:
+        """Return a sentence for each split below its minimum; see `check`."""
+        return list(self._too_few(counts, guess))
+
+    def _too_few(self, counts: Mapping[Split, SplitCount], guess: bool) -> Iterable[str]:
         minima: tuple[tuple[Counted, Mapping[str, int]], ...] = (
             ("samples", self.minimum),
             ("groups", self.minimum_groups),
@@ -148,10 +156,8 @@ class SplitConfig:
                 if share > 0.0:
                     more = math.ceil((least - found) / share)
                     remedy = f"plan about {more} more {counted} (a share of {share:g} goes there)"
-                yield (
-                    f"The split '{split}' has {found} {counted}, and at least {least} are demanded: "
-                    f"{remedy}, or lower its minimum."
-                )
+                way_out = f": {remedy}, or lower its minimum" if guess or share <= 0.0 else ""
+                yield f"The split '{split}' has {found} {counted}, and at least {least} are demanded{way_out}."
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
