@@ -66,6 +66,11 @@ class Driver:
         self.journal.append({"event": "stage.finished", "stage": stage, "key": key, "record": record})
         self.journal.commit()
 
+    def fail(self, stage: str, key: str, sentence: str) -> None:
+        """Journal durably that a stage cannot go on, and why."""
+        self.journal.append({"event": "stage.failed", "stage": stage, "key": key, "record": {"sentence": sentence}})
+        self.journal.commit()
+
 
 @contextlib.contextmanager
 def driving(campaign: CampaignConfig, workspace: Workspace, progress: Progress, stopping: Stopping) -> Iterator[Driver]:

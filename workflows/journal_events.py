@@ -193,8 +193,9 @@ def _packed(state: JournalState, event: Event, _: float) -> None:
 def _stage(state: JournalState, event: Event, at: float) -> None:
     status = event["event"].partition(".")[2]
     before = state.stages.get(event["stage"])
-    same = before is not None and before.key == event["key"]
-    started = before.started_at if before is not None and same and status != "started" else at
+    # Only what was begun has taken time: a stage that is finished again without it, later, took none meanwhile.
+    begun = before is not None and before.key == event["key"] and before.status == "started"
+    started = before.started_at if before is not None and begun and status != "started" else at
     ended = 0.0 if status == "started" else at
     state.stages[event["stage"]] = Stage(event["key"], status, started, ended, dict(event.get("record") or {}))
 

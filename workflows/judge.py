@@ -79,6 +79,7 @@ def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, 
         parent=registry.current(plan.campaign.name),
         facts={"identity": plan.identity, "seed": plan.campaign.seed, "training_ranks": trained.ranks},
     )
+    driver.begin(REGISTER, key)
     version = registry.add(trained.artifact, lineage)
     driver.finish(REGISTER, key, {"version": version, "registry": str(registry.root)})
     return version

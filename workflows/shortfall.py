@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from surrogate.core.errors import DataError, SplitError, after_work
+from surrogate.core.errors import DataError, InputError, SplitError, after_work
 from surrogate.data.cube import cube_of
 from surrogate.data.missing import failure_place
 from surrogate.data.quarantine import Refused
@@ -14,6 +14,8 @@ from surrogate.data.split import Split, SplitCount
 from workflows.driver import Driver
 from workflows.journal_records import ADMITTED
 from workflows.plan import Plan
+
+ASSEMBLE = "assemble"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,13 @@ def check_share(
         else "and correct the simulation or its inputs in a campaign of their own, as what is not physical is never "
         "tried again"
     )
-    raise after_work(
+    raise _stopped(
+        driver,
         DataError(
             f"{len(refused)} of {ended} runs gave no data ({counted}), and 'failures.allowed_share' is "
             f"{allowed:g} of {len(plan.runs)}{rest}. The first said: {' '.join(filter(None, also))} "
             f"Look at `surrogate status {root}`, {way_out}; or allow a larger share."
-        )
+        ),
     )
 
 
@@ -91,11 +94,16 @@ def check_splits(driver: Driver, plan: Plan, cost: Simulated, counts: Mapping[Sp
     except SplitError as error:
         refused = len(cost.failures) + len(cost.quarantined)
         if plan.data is not None or not refused:
-            raise (error if plan.data is not None else after_work(error)) from None
+            raise (error if plan.data is not None else _stopped(driver, error)) from None
         where = where_they_failed(driver, plan, cost)
-        raise after_work(
-            SplitError(f"{error} {refused} of {len(plan.runs)} runs gave no data. {where}".rstrip())
-        ) from error
+        told = SplitError(f"{error} {refused} of {len(plan.runs)} runs gave no data. {where}".rstrip())
+        raise _stopped(driver, told) from error
+
+
+def _stopped(driver: Driver, error: InputError) -> InputError:
+    """Journal why the campaign cannot go on, for `surrogate status`; return the error, which is none of the request."""
+    driver.fail(ASSEMBLE, "", str(error))
+    return after_work(error)
 
 
 def where_they_failed(driver: Driver, plan: Plan, cost: Simulated) -> str:

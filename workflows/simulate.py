@@ -17,10 +17,9 @@ from workflows.existing_data import superseded
 from workflows.journal_records import Run, RunStatus
 from workflows.plan import Plan, check_continues
 from workflows.reconcile import open_dataset, plan_runs
-from workflows.shortfall import Simulated, check_share, check_splits
+from workflows.shortfall import ASSEMBLE, Simulated, check_share, check_splits
 
 STAGE = "simulate"
-ASSEMBLE = "assemble"
 
 
 def simulate(driver: Driver, plan: Plan, site: Site, *, retry_failed: bool = False) -> Dataset:
@@ -131,7 +130,8 @@ def assemble(driver: Driver, plan: Plan, dataset: Dataset) -> dict[str, object]:
     splits = plan.splits
     cost = spent(driver, plan)
     check_splits(driver, plan, cost, dataset.counts(splits))
-    driver.progress.stage("assemble")
+    driver.progress.stage(ASSEMBLE)
+    driver.begin(ASSEMBLE, dataset.hash)
     card = build_card(
         dataset,
         splits,

@@ -180,6 +180,11 @@ def _status(workdir: Path, loaded: Loaded) -> Status:
     active = found is not None and found[1] is not Presence.GONE
     if loaded.torn and not active:
         notes.append(f"The last {loaded.torn} bytes of the journal are torn; resuming will drop them.")
+    notes += [
+        f"The campaign stopped before '{name}': {stage.record['sentence']}"
+        for name, stage in state.stages.items()
+        if stage.status == "failed" and "sentence" in stage.record
+    ]
     verdict, problem = _verdict(workdir)
     notes += problem
     rate = _rate(state, time.time()) if active else None

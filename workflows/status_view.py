@@ -15,7 +15,7 @@ from workflows.status import Status
 _STYLES = {"packed": "green", "done": "green", "running": "cyan", "failed": "red", "quarantined": "magenta"}
 _MEANS = {
     "planned": "waiting to run",
-    "running": "running now",
+    "running": "running, or waiting for a free worker",
     "done": "admitted, not packed yet",
     "packed": "admitted, in the dataset",
     "failed": "gave no data; tried again as the budgets allow",
@@ -80,7 +80,10 @@ def _runs(status: Status) -> Table:
     table.columns[1].justify = "right"
     for name, count in status.runs.items():
         if count:
-            table.add_row(Text(name, style=_STYLES.get(name, "")), f"{count:,}", Text(_MEANS[name], style="dim"))
+            interrupted = name == "running" and not status.active
+            means = "executed again when the campaign is resumed" if interrupted else _MEANS[name]
+            shown = Text("interrupted" if interrupted else name, style=_STYLES.get(name, ""))
+            table.add_row(shown, f"{count:,}", Text(means, style="dim"))
     table.add_row(
         "all", f"{status.total:,}", Text(f"{status.samples:,} samples, {status.shards:,} shards", style="dim")
     )
@@ -92,7 +95,8 @@ def _stages(status: Status) -> Table:
     table = Table("Stage", "", "Time", box=None, pad_edge=False)
     table.columns[2].justify = "right"
     for stage in status.stages:
-        table.add_row(stage.name, stage.status, duration(stage.seconds) if stage.seconds else "")
+        state = "interrupted" if stage.status == "started" and not status.active else stage.status
+        table.add_row(stage.name, state, duration(stage.seconds) if stage.seconds else "")
     return table
 
 

@@ -218,3 +218,12 @@ def test_the_launch_lines_that_are_kept_are_bounded() -> None:
         journal_events.apply(state, {**finished(0), "launch_line": ["run", str(number)]}, 1.0)
     assert len(state.launch_lines) == journal_events.LAUNCH_LINES + 1
     assert sum(state.launch_lines.values()) == 200
+
+
+def test_a_stage_takes_no_time_while_nobody_works() -> None:
+    begun = {"event": "stage.started", "stage": "train", "key": "k"}
+    ended = {"event": "stage.finished", "stage": "train", "key": "k", "record": {}}
+    stage = reduced(begun, opened(), opened(), ended, opened(), ended).stages["train"]
+    assert stage.ended_at - stage.started_at == 0.0, "it was not begun anew, and not worked on"
+    stage = reduced(begun, opened(), ended).stages["train"]
+    assert stage.ended_at - stage.started_at == 2.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from surrogate.core.errors import ConfigError
+from surrogate.core.identity import point_hash
 from tests.support.fortran import fortran_mpi
 from workflows.cli import main
 from workflows.config import load_campaign
@@ -136,3 +138,12 @@ def test_a_module_s_own_folder_has_both(tmp_path):
     compiler, launcher = script(tmp_path / "hpc" / "mpifort"), script(tmp_path / "hpc" / "mpirun")
     found = find_fortran_mpi(f"{tmp_path / 'wheel'}{os.pathsep}{tmp_path / 'hpc'}")
     assert (found.compiler, found.mpiexec) == (compiler, launcher)
+
+
+@pytest.mark.parametrize("template", ["python-mpi", "shell"])
+def test_no_name_that_people_give_leaves_a_split_too_small(tmp_path, template):
+    plan = plan_of(new_campaign(tmp_path / "first", template).folder)
+    keys = [point_hash(run.request.inputs) for run in plan.runs]
+    for name in [*"abcdefghijklmnopqrstuvwxyz", *(f"exp{n}" for n in range(60)), "rod", "my-waves", "test", "heat2"]:
+        splits = replace(plan.splits, salt=f"{name}:1")
+        assert not splits.too_few(splits.count([""] * len(keys), keys)), name

@@ -214,3 +214,19 @@ def test_asking_loads_nothing_heavy() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_what_was_going_on_when_a_driver_ended_is_called_interrupted(workdir: Path) -> None:
+    with (
+        Lease.acquire(workdir / "lock", "a", background=False) as lease,
+        Journal.open(workdir / "journal", lease, background=False) as journal,
+    ):
+        for event in (opened(), planned(1, 2), started(1), {"event": "stage.started", "stage": "simulate", "key": "k"}):
+            journal.append(event)
+        journal.commit()
+        assert "running, or waiting for a free worker" in shown(workdir)
+    text = shown(workdir)
+    assert "interrupted" in text
+    assert "executed again when the campaign is resumed" in text
+    assert "running" not in text
+    assert "started" not in text
