@@ -51,27 +51,33 @@ def check_held(workspace: Workspace, registry: RegistryReader, campaign: str, ve
 
 def _why_none(campaign: CampaignConfig, workspace: Workspace, registry: RegistryReader) -> str:
     """Return why no version is current."""
-    name, root = campaign.name, workspace.root
+    name, root, where = campaign.name, workspace.root, registry.root
     states = {entry.version: entry.state for entry in registry.list(name)}
     judged = Verdict.read(workspace.verdict).version if workspace.verdict.is_file() else None
     if judged is not None and states.get(judged, "candidate") == "candidate":
         return lost_version(workspace, registry, judged)
-    none = f"No version of '{name}' has been promoted in {registry.root}"
     passed = [version for version, state in states.items() if state == "passed"]
     if passed:
         if campaign.approval.required:
             return (
-                f"{none}: version {passed[-1]} has passed its gate and is awaiting approval. Read {workspace.report}, "
-                f"then: surrogate promote {root} --approve NAME --note TEXT"
+                f"No version of '{name}' has been promoted in {where}: version {passed[-1]} has passed its gate "
+                f"and is awaiting approval. Read {workspace.report}, then: "
+                f"surrogate promote {root} --approve NAME --note TEXT"
             )
-        return f"{none}: version {passed[-1]} has passed its gate. Promote it with: surrogate promote {root}"
+        return (
+            f"No version of '{name}' has been promoted in {where}: version {passed[-1]} has passed its gate. "
+            f"Promote it with: surrogate promote {root}"
+        )
     if "rejected" in states.values():
         return (
-            f"{none}: none has passed its gate. `surrogate registry list --workdir {root}` shows what there is; "
-            "--version-id names one all the same."
+            f"No version of '{name}' has been promoted in {where}: none has passed its gate. "
+            f"`surrogate registry list --workdir {root}` shows what there is; --version-id names one all the same."
         )
     stage = "judged" if states else "trained"
-    return f"{none}: nothing was {stage} in {root} yet. Bring it there with: surrogate resume {root}"
+    return (
+        f"No version of '{name}' has been promoted in {where}: nothing was {stage} in {root} yet. Bring it there "
+        f"with: surrogate resume {root}"
+    )
 
 
 def judged_version(workspace: Workspace, workdir: Path) -> str:
