@@ -67,7 +67,7 @@ def new_campaign(
     if template not in known:
         raise ConfigError(f"There is no template '{template}'; there are {', '.join(known)}.{nearest(template, known)}")
     folder = folder.absolute()
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if not _is_free(folder):
         raise ConfigError(f"{folder} exists and is not empty. Name a folder that does not exist yet.")
     name = _name(folder, template)
     words = {"NAME": name}
@@ -86,6 +86,18 @@ def new_campaign(
     except OSError as error:
         raise ConfigError(f"{folder} cannot be made: {error.strerror}.") from error
     return NewCampaign(folder, name, tuple(_example(folder)))
+
+
+def _is_free(folder: Path) -> bool:
+    """Return whether a folder can be made or filled.
+
+    Raises:
+        ConfigError: If the system does not even look, as for a name that is too long.
+    """
+    try:
+        return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be made: {error.strerror}.") from error
 
 
 def _name(folder: Path, template: str) -> str:

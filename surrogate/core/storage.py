@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from surrogate.core.errors import StorageError
+
+_ERRNO = re.compile(r"errno = (\d+)")
+"""How HDF5 tells what the system said."""
 
 
 def is_full(error: BaseException) -> bool:
     """Tell whether the system refused because the disk is full or the quota used up."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextlib.contextmanager
+def refusals_of(path: Path) -> Iterator[None]:
+    """Turn what the system refuses while `path` is written as a whole into a sentence; nothing was recorded before.
+
+    Raises:
+        StorageError: If the disk is full or refuses.
+    """
+    try:
+        yield
+    except RuntimeError as error:  # so HDF5 says it when it closes a file on a full disk
+        number = _ERRNO.search(str(error))
+        if number is None:
+            raise
+        raise storage_error(path, OSError(int(number[1]), os.strerror(int(number[1]))), begun=False) from error
+    except OSError as error:
+        number = _ERRNO.search(str(error)) if error.errno is None else None
+        said = error if number is None else OSError(int(number[1]), os.strerror(int(number[1])))
+        raise storage_error(path, said, begun=False) from error
 
 
 def storage_error(path: Path, error: OSError, doing: str = "written", *, begun: bool = True) -> StorageError:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from surrogate.core.errors import DataError
 from surrogate.core.files import atomic_path
 from surrogate.core.schema import RAGGED, Column, Ragged, Schema, Values
+from surrogate.core.storage import refusals_of
 from surrogate.models.protocols import Prediction
 from surrogate.models.values import count_samples
 
@@ -47,12 +48,13 @@ def open_output(path: Path, schema: Schema, facts: Mapping[str, str] | None = No
 
     Raises:
         DataError: If the suffix is unknown, or a `.csv` cannot hold the outputs.
+        StorageError: If the disk is full or refuses; nothing is left behind then.
     """
     if path.suffix not in SUFFIXES:
         raise DataError(f"Predictions are written as .csv or .h5, and {path.name} was asked for.")
     if path.suffix == ".csv":
         check_table(schema)
-    with atomic_path(path) as temporary:
+    with refusals_of(path), atomic_path(path) as temporary:
         if path.suffix == ".csv":
             with temporary.open("w", encoding="utf-8", newline="") as target:
                 yield _TableWriter(target, schema)

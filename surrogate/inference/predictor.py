@@ -165,9 +165,11 @@ class Predictor:
 
     def _answer(self, inputs: Mapping[str, Values], keep_members: bool) -> Prediction:
         """Answer one batch of checked inputs."""
-        members = self._family.predict(self._transforms, self._forwards, inputs)
-        mean, std = combine(members)
-        lower, upper = self.artifact.calibration.interval(mean, std)
+        # What overflows far outside becomes inf or nan; that is checked and flagged below, and needs no warning.
+        with np.errstate(over="ignore", invalid="ignore"):
+            members = self._family.predict(self._transforms, self._forwards, inputs)
+            mean, std = combine(members)
+            lower, upper = self.artifact.calibration.interval(mean, std)
         flags = in_domain(self.space, self.artifact.domain, inputs)
         if isinstance(self._family, HasDomain):
             flags &= self._family.knows(self._transforms, inputs, std)

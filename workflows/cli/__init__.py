@@ -6,7 +6,7 @@ import sys
 
 from workflows.cli.application import application
 from workflows.cli.empty_words import refuse_empty
-from workflows.cli.endings import ending
+from workflows.cli.endings import ending, printed
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,5 +26,5 @@ def main(arguments: list[str] | None = None) -> int:
         refuse_empty(words)
         result = application()(args=words, prog_name="surrogate", standalone_mode=False)
     except BaseException as error:  # noqa: BLE001 - this is where every error becomes a sentence
-        return ending(error, debug=debug, as_json=as_json)
-    return result if isinstance(result, int) else 0
+        return printed(ending(error, debug=debug, as_json=as_json))
+    return printed(result if isinstance(result, int) else 0)

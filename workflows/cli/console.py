@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -47,8 +48,17 @@ def _nobody_reads() -> None:
 
 
 def put_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object to stdout."""
-    put(json.dumps(value, indent=2, allow_nan=False, default=str))
+    """Print one JSON object to stdout; a number that is not finite, for which JSON has no word, becomes null."""
+    put(json.dumps(_finite(value), indent=2, allow_nan=False, default=str))
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None for every number that is not finite."""
+    if isinstance(value, Mapping):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def foretell(campaign: CampaignConfig) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import sys
@@ -15,6 +17,8 @@ from typer.exceptions import TyperException
 from surrogate.core.errors import SurrogateError
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+_ASKED = (errno.ENAMETOOLONG, errno.ELOOP)
+"""What the system can only say of a name that was given."""
 
 
 def ending(error: BaseException, *, debug: bool, as_json: bool) -> int:
@@ -30,15 +34,41 @@ def ending(error: BaseException, *, debug: bool, as_json: bool) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        let_go_of_stdout()
         return FAILED
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     sentence, code = _sentence(error)
     typer.echo(f"surrogate: {sentence}", err=True)
     if as_json:
-        typer.echo(json.dumps({"error": sentence, "exit_code": code}))
+        with contextlib.suppress(OSError):  # the sentence was told already
+            typer.echo(json.dumps({"error": sentence, "exit_code": code}))
     return code
+
+
+def printed(code: int) -> int:
+    """Return how a command ends whose last words may not have reached their place yet.
+
+    Args:
+        code: Its exit code when they do.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go_of_stdout()
+    except OSError as error:
+        let_go_of_stdout()
+        with contextlib.suppress(OSError):
+            typer.echo(f"surrogate: What was to be printed could not be written: {error.strerror or error}.", err=True)
+        return code or FAILED
+    return code
+
+
+def let_go_of_stdout() -> None:
+    """Let what is still to be printed go nowhere, so that Python does not complain of it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _sentence(error: BaseException) -> tuple[str, int]:
@@ -51,6 +81,12 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "surrogate"
         return f"{error.format_message()} `{command} --help` shows what it takes.", BAD_INPUT
+    if isinstance(error, OSError) and error.errno is not None:
+        what, said = error.filename or "A file", error.strerror or str(error)
+        refused = f"{what} could not be used: the system says '{said}'. Mend that, then give the same command again."
+        if error.errno in _ASKED:
+            return refused, BAD_INPUT
+        return f"{refused} Where the program was then: {_keep_traceback(error)}.", FAILED
     log = _keep_traceback(error)
     sentence = (
         f"Something went wrong that this program did not foresee: {type(error).__name__}: {error}. "
@@ -59,15 +95,17 @@ def _sentence(error: BaseException) -> tuple[str, int]:
     return sentence, FAILED
 
 
-def _keep_traceback(error: BaseException) -> Path:
-    """Write the traceback where a person can find it and return the file."""
+def _keep_traceback(error: BaseException) -> str:
+    """Write the traceback where a person can find it and return the file's name, or why there is none."""
     folder = Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state")) / "surrogate"
     text = "".join(traceback.format_exception(error))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix="traceback-", suffix=".log", dir=folder)
-    except OSError:
-        handle, name = tempfile.mkstemp(prefix="surrogate-traceback-", suffix=".log")
-    with os.fdopen(handle, "w", encoding="utf-8") as sink:
-        sink.write(text)
-    return Path(name)
+    for place in (folder, Path(tempfile.gettempdir())):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix="surrogate-traceback-", suffix=".log", dir=place)
+            with os.fdopen(handle, "w", encoding="utf-8") as sink:
+                sink.write(text)
+        except OSError:
+            continue
+        return name
+    return "nowhere, as no file can be written"

@@ -65,6 +65,7 @@ def _predict(
     outside = int((~prediction.in_domain).sum())
     if output is not None:
         write_prediction(output, predictor.schema, inputs, prediction, _facts(predictor))
+    _warn_of_nan(prediction)
     if as_json:
         facts = {"rows": rows, "outside_domain": outside, "output": str(output) if output is not None else None}
         console.put_json(facts if output is not None else {**facts, **_numbers(prediction)})
@@ -122,6 +123,21 @@ def _warn(rows: int, outside: int) -> None:
         console.put(
             f"{outside} of {rows} points lie outside the domain in which the surrogate was trained; "
             "they are flagged (in_domain), and their numbers should not be relied on."
+        )
+
+
+def _warn_of_nan(prediction: Prediction) -> None:
+    """Tell on stderr how many points have no number for an answer."""
+    import numpy as np
+
+    finite = np.ones(len(prediction.in_domain), dtype=np.bool_)
+    for values in prediction.mean.values():
+        finite &= [bool(np.isfinite(np.asarray(values[row])).all()) for row in range(len(finite))]
+    if not finite.all():
+        typer.echo(
+            f"{int((~finite).sum())} of {len(finite)} points lie so far outside that the surrogate has no finite "
+            "number for them: nan, and null in JSON.",
+            err=True,
         )
 
 

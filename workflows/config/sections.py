@@ -148,6 +148,7 @@ class ResourcesSection(Section):
     expected: float | None = Field(
         default=None,
         gt=0,
+        le=1e9,
         description="Seconds that a run is expected to take, for estimates before the first is done.",
     )
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from surrogate.core.errors import StorageError
+from surrogate.core.storage import refusals_of
+from surrogate.inference import outputs
 from tests.support.predicting import environment, write_points, write_workdir
 from workflows.cli import main
 
@@ -50,3 +55,32 @@ def test_a_folder_is_refused_in_a_sentence(words, tmp_path, capsys):
     assert main([*words, str(tmp_path / "d.csv")]) == 2
     assert "is a folder, and the predictions are one file" in capsys.readouterr().err
     assert main([*words, str(tmp_path / "q.csv")]) == 0
+
+
+@pytest.mark.parametrize("name", ["q.csv", "q.h5"])
+def test_a_disk_that_refuses_is_told_and_nothing_is_left(words, tmp_path, monkeypatch, capsys, name):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(outputs._TableWriter, "append", full)
+    monkeypatch.setattr(outputs._Hdf5Writer, "append", full)
+    assert main([*words, str(tmp_path / name)]) == 1
+    told = capsys.readouterr().err
+    assert f"{tmp_path / name} could not be written: the disk is full. Make room, then give the same command" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
+
+
+def test_what_hdf5_says_of_the_system_is_understood(tmp_path):
+    for kind in (OSError, RuntimeError):
+        with pytest.raises(StorageError, match="the disk is full"), refusals_of(tmp_path / "q.h5"):
+            raise kind("Can't flush (file write failed: time = now, errno = 28, error message = 'No space')")
+    with pytest.raises(RuntimeError, match="another"), refusals_of(tmp_path / "q.h5"):
+        raise RuntimeError("another")
+
+
+def test_a_point_without_a_finite_answer_is_null_and_told(made, words, monkeypatch, capsys):
+    assert main(["predict", str(made / "w"), "speed=1e300", "width=1", "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["mean"]["load"] == [None]
+    assert "1 of 1 points lie so far outside that the surrogate has no finite number for them" in said.err
+    assert "RuntimeWarning" not in said.err
