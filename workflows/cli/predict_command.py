@@ -119,7 +119,12 @@ def _facts(predictor: Predictor) -> dict[str, str]:
 
 def _warn(rows: int, outside: int) -> None:
     """Tell how many points should not be relied on."""
-    if outside:
+    if rows == 1 and outside:
+        console.put(
+            "The point lies outside the domain in which the surrogate was trained; it is flagged (in_domain), and its "
+            "numbers should not be relied on."
+        )
+    elif outside:
         console.put(
             f"{outside} of {rows} points lie outside the domain in which the surrogate was trained; "
             "they are flagged (in_domain), and their numbers should not be relied on."

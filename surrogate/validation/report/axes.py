@@ -36,7 +36,7 @@ class InputAxis:
 
     def dress(self, axes: Axes, which: str = "x") -> None:
         """Set label and scale of an axis, `x` or `y`."""
-        from surrogate.validation.report.figures import log_ticks
+        from surrogate.validation.report.figures import few_ticks, log_ticks
 
         axis = axes.xaxis if which == "x" else axes.yaxis
         axis.set_label_text(self.label)
@@ -45,6 +45,8 @@ class InputAxis:
         elif self.logarithmic:
             (axes.set_xscale if which == "x" else axes.set_yscale)("log")
             log_ticks(axis)
+        else:
+            few_ticks(axis)
 
 
 def input_axes(table: SampleTable, space: InputSpace | None) -> list[InputAxis]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from surrogate.validation.report.data import ReportData
 from surrogate.validation.report.figures import BLUE, GREEN, INK, ORANGE, RED, Picture, render
-from surrogate.validation.report.words import axis_label, number, point, short, unit_text
+from surrogate.validation.report.words import axis_label, number, point, points_lie, short, unit_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,7 +185,7 @@ def twins(card: Mapping[str, Any]) -> list[str]:
             f"{number(found.get('same_inputs', 0))} samples repeat the inputs of another, "
             f"{number(found.get('same_content', 0))} repeat its outputs, too."
         ),
-        f"{number(found.get('same_inputs_across_holdout', 0))} points lie on both sides of the holdout's border.",
+        f"{points_lie(int(found.get('same_inputs_across_holdout', 0)))} on both sides of the holdout's border.",
     ]
     if near.get("tested"):
         sentences.append(
@@ -207,5 +207,5 @@ def even(card: Mapping[str, Any]) -> list[str]:
             f"against {number(entry.get('random'))} for random points of the same number (smaller is more even)."
         )
     if found.get("outside"):
-        sentences.append(f"{number(found['outside'])} points lie outside {found.get('cube', 'the declared space')}.")
+        sentences.append(f"{points_lie(int(found['outside']))} outside {found.get('cube', 'the declared space')}.")
     return sentences

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from surrogate.core.errors import MissingExtraError
+from surrogate.validation.report.words import tick
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#3e86c9", "#d9822b", "#3f9c6b", "#cf4a
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, "#c15b9b", "#8c8a2e", "#2f9aa0", "#b0673a")
 """Colours of series; each stands out on white and on near-black."""
 
-_STYLE: dict[str, Any] = {
+STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 8.5,
@@ -104,7 +105,7 @@ def render(
     except ImportError as error:
         raise MissingExtraError("The report", "report") from error
     buffer = io.StringIO()
-    style: Any = {**_STYLE, "svg.hashsalt": name}
+    style: Any = {**STYLE, "svg.hashsalt": name}
     with mpl.rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
@@ -149,8 +150,16 @@ def log_ticks(axis: Any) -> None:
     low, high = sorted(axis.get_view_interval())
     wide = high / max(low, 1e-300) > 150
     axis.set_major_locator(LogLocator(10, subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(float(value))))
     axis.set_minor_formatter(NullFormatter())
+
+
+def few_ticks(axis: Any) -> None:
+    """Give a linear axis of a small plot ticks whose labels do not meet."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: tick(float(f"{value:.9g}"))))
 
 
 def colour_bar(figure: Figure, mappable: Any, axes: Any, label: str) -> None:

@@ -27,9 +27,24 @@ def number(value: Any, digits: int = 3) -> str:
 
 def short(value: Any, digits: int = 4) -> str:
     """Return a number that somebody wrote, such as a bound, without trailing zeros; other values as text."""
-    if isinstance(value, float) and math.isfinite(value) and 1e-4 <= abs(value) < 1e5:
-        return f"{value:.{digits}g}".replace("-", "−")
+    if isinstance(value, float) and math.isfinite(value) and 1e-4 <= abs(value) < 1e7:
+        whole = math.floor(math.log10(abs(value))) + 1
+        return _grouped(f"{value:.{max(digits, whole)}g}")
     return number(value, digits)
+
+
+def tick(value: float) -> str:
+    """Return a round number at an axis: as `short` does, or as a power of ten, such as `2 × 10⁻⁶`."""
+    if value == 0 or not math.isfinite(value) or 1e-4 <= abs(value) < 1e7:
+        return "0" if value == 0 else short(float(value))
+    exponent = math.floor(math.log10(abs(value)) + 1e-9)
+    factor = f"{value / 10.0**exponent:.4g}".replace("-", "−")
+    return (f"{factor} × " if factor != "1" else "") + f"10{_superscript(exponent)}"
+
+
+def points_lie(count: int) -> str:
+    """Return a count of points as the beginning of a sentence, such as `1 point lies`."""
+    return f"{number(count)} point lies" if count == 1 else f"{number(count)} points lie"
 
 
 def factor(value: float) -> str:

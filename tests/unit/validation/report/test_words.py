@@ -33,6 +33,33 @@ def test_numbers(value: object, text: str):
 
 @pytest.mark.parametrize(
     ("value", "text"),
+    [
+        (10000.0, "10\u202f000"),
+        (100000.0, "100\u202f000"),
+        (0.0005, "0.0005"),
+        (-1.25, "−1.25"),
+        (10563.25, "10\u202f563"),
+        (2e-5, "2.000 × 10⁻⁵"),
+    ],
+)
+def test_what_somebody_wrote_is_spelled_as_other_numbers(value: float, text: str):
+    assert words.short(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e-5, "10⁻⁵"), (2e8, "2 × 10⁸"), (50000.0, "50\u202f000"), (0.001, "0.001"), (0.0, "0"), (-3e-6, "−3 × 10⁻⁶")],
+)
+def test_ticks(value: float, text: str):
+    assert words.tick(value) == text
+
+
+def test_one_point_lies():
+    assert (words.points_lie(1), words.points_lie(0)) == ("1 point lies", "0 points lie")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
     [(1e-6, "1.00 µs"), (0.0123, "12.3 ms"), (5.0, "5.00 s"), (600.0, "10.0 min"), (8e4, "22.2 h"), (1e6, "11.6 d")],
 )
 def test_durations(value: float, text: str):
