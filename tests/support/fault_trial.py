@@ -131,7 +131,8 @@ def bring_to_end(scene: Scene, fault: Fault, strikes: int) -> bool:
 
 
 def _next(scene: Scene, fault: Fault) -> float:
-    return time.monotonic() + scene.chance.uniform(*fault.pause)
+    patience = fault.patience if scene.until == "verdict" else 1.0
+    return time.monotonic() + patience * scene.chance.uniform(*fault.pause)
 
 
 def judge(trial: Trial, scene: Scene, ended: bool, before: frozenset[Path], wanted: str) -> None:

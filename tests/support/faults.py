@@ -30,11 +30,13 @@ class Fault(Protocol):
     Attributes:
         values: What its campaign needs to be different.
         pause: Shortest and longest time between two strikes, seconds.
+        patience: How many times longer it waits in a campaign that goes on to its verdict.
         late: Whether it strikes what comes after the dataset.
     """
 
     values: dict[str, Any]
     pause: tuple[float, float]
+    patience: float
     late: bool
 
     def around(self, scene: Scene) -> contextlib.AbstractContextManager[None]:
@@ -54,6 +56,7 @@ class Kill:
     find: Callable[[Scene], list[psutil.Process]]
     values: dict[str, Any] = field(default_factory=dict)
     pause: tuple[float, float] = (0.1, 2.0)
+    patience: float = 1.0
     late: bool = False
 
     def around(self, scene: Scene) -> contextlib.AbstractContextManager[None]:
@@ -78,6 +81,7 @@ class Stop:
 
     values: dict[str, Any] = field(default_factory=dict)
     pause: tuple[float, float] = (0.1, 3.0)
+    patience: float = 1.0
     late: bool = False
 
     def around(self, scene: Scene) -> contextlib.AbstractContextManager[None]:
@@ -127,6 +131,7 @@ class FullDisk:
     size: int = 4 * MIB
     values: dict[str, Any] = field(default_factory=dict)
     pause: tuple[float, float] = (0.1, 2.0)
+    patience: float = 1.0
     late: bool = False
     busy: tuple[str, ...] = (PROGRAM,)
     disk: SmallDisk | None = None
@@ -162,6 +167,7 @@ class ClockBack:
 
     values: dict[str, Any] = field(default_factory=dict)
     pause: tuple[float, float] = (0.1, 3.0)
+    patience: float = 1.0
     late: bool = False
     clock: Clock | None = None
 
@@ -216,9 +222,11 @@ def the_driver(scene: Scene) -> list[psutil.Process]:
 # Long enough to be hit, with many checkpoints.
 LONG_TRAINING = {"seconds": 0.0, "epochs": 2_000, "train": "checkpoint_every_s = 0.2\nsteps_per_call = 50"}
 FAULTS: dict[str, Callable[[], Fault]] = {
-    "driver": lambda: Kill("the driver", the_driver, pause=(0.5, 8.0)),
+    "driver": lambda: Kill("the driver", the_driver, pause=(0.5, 8.0), patience=3.0),
     "worker": lambda: Kill("a worker", lambda scene: scene.workers()),
-    "interchange": lambda: Kill("the interchange", lambda scene: scene.processes(INTERCHANGE), pause=(0.5, 5.0)),
+    "interchange": lambda: Kill(
+        "the interchange", lambda scene: scene.processes(INTERCHANGE), pause=(0.5, 5.0), patience=2.0
+    ),
     "rank": lambda: Kill("an MPI rank", lambda scene: scene.processes(PROGRAM), {"options": "mpi = true"}),
     "trainer": lambda: Kill(
         "a rank of the trainer", lambda scene: scene.processes(TRAINER), {**LONG_TRAINING, "ranks": 2},
