@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from tests.support.fault_trial import RUNS, Trial, expected_hash, try_fault
 from tests.support.faults import FAULTS
 
 SECONDS = 1.0
+# Most of the time everything sleeps.
+AT_ONCE = 3
 MEANINGS = {
     "driver": "kill -9 of the driver, at any stage",
     "worker": "kill -9 of a Parsl worker that executes a run",
@@ -40,7 +43,7 @@ A small campaign ({RUNS} runs of {SECONDS:g} s of the scripted simulator, which 
 begins and when it ends; training; verdict) is started by `surrogate run`, struck again and again at random moments, and
 taken up by `surrogate resume` whenever its driver has ended. One that ends before it has been struck often enough is
 followed by another. Every moment, with the seed and how far the campaign was, stands in the JSON file (`log`). The keys
-of a fault:
+of a fault ({AT_ONCE} of them are tried at once):
 
 - `moments`: how often it struck; `campaigns`: how many campaigns that took.
 - `finished`: every campaign came to its verdict, and no driver ended without a sentence.
@@ -96,17 +99,24 @@ def main() -> int:
         XDG_STATE_HOME=str(scratch / "state"),
         PATH=f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}",
     )
+    names = asked.only or list(FAULTS)
+    begin = time.monotonic()
+
+    def measured(name: str) -> tuple[Trial, float]:
+        since = time.monotonic()
+        trial = try_fault(
+            name, asked.seed + names.index(name), asked.moments, scratch / name, whole=True, seconds=SECONDS
+        )
+        return trial, time.monotonic() - since
+
     trials: dict[str, Trial] = {}
     figures: dict[str, Figure] = {}
-    for number, name in enumerate(asked.only or FAULTS):
-        begin = time.monotonic()
-        trials[name] = trial = try_fault(
-            name, asked.seed + number, asked.moments, scratch / name, whole=True, seconds=SECONDS
-        )
-        figures[name] = Figure(figure(trial, time.monotonic() - begin), "1", MEANINGS[name])
-        progress(f"{name}: {figures[name].value}")
-        for sentence in (*trial.moments, *trial.problems):
-            progress(f"    {sentence}")
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for name, (trial, seconds) in zip(names, pool.map(measured, names), strict=True):
+            trials[name], figures[name] = trial, Figure(figure(trial, seconds), "1", MEANINGS[name])
+            progress(f"{name}: {figures[name].value}")
+            for sentence in (*trial.moments, *trial.problems):
+                progress(f"    {sentence}")
     hold = not any(trial.problems for trial in trials.values())
     if asked.only:
         return int(not hold)
@@ -114,6 +124,7 @@ def main() -> int:
     summary = {
         "faults": Figure(len(trials), "1", "kinds of fault"),
         "moments": Figure(sum(len(trial.moments) for trial in trials.values()), "1", "strikes, over all faults"),
+        "seconds": Figure(round(time.monotonic() - begin), "s", f"all of it, {AT_ONCE} faults at once"),
         "all_hold": Figure(hold and undisturbed, "1", "whether everything holds for all of them"),
     }
     form.publish(

@@ -200,19 +200,21 @@ def check_ledger(scene: Scene) -> tuple[list[str], int]:
 
 def left_behind(scene: Scene, before: frozenset[Path]) -> list[str]:
     """Return what a campaign left: processes, shared memory, temporary folders, parts of files, folders of runs."""
-    state = scene.state()
-    uids = state.uids if state is not None else []
     deadline = time.monotonic() + _GRACE_S
-    while (pids := [pid for uid in uids for pid in find_tagged(CAMPAIGN_VARIABLE, uid)]) and (
-        time.monotonic() < deadline
-    ):
-        time.sleep(0.05)
+    while (found := _left(scene, before)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
+def _left(scene: Scene, before: frozenset[Path]) -> list[str]:
+    """Return what is left at this moment."""
+    state = scene.state()
     found = []
-    for pid in pids:
-        with contextlib.suppress(psutil.Error):
-            found.append(f"Process {pid} was left: {' '.join(psutil.Process(pid).cmdline())}")
     paths = list(unmapped(shared_segments() - before))
-    for uid in uids:
+    for uid in state.uids if state is not None else []:
+        for pid in find_tagged(CAMPAIGN_VARIABLE, uid):
+            with contextlib.suppress(psutil.Error):
+                found.append(f"Process {pid} was left: {' '.join(psutil.Process(pid).cmdline())}")
         paths += Path(tempfile.gettempdir()).glob(f"{scratch_prefix(uid)}*")
     # A claim that was never made is removed after an hour: its maker may be slow.
     paths += [path for path in scene.workdir.rglob(".*.part*") if path.parent.name != "lock"]
