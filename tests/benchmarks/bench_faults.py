@@ -16,7 +16,6 @@ from typing import Any
 from surrogate.data.dataset import Dataset
 from tests.benchmarks import form
 from tests.benchmarks.form import Figure, progress
-from tests.support.campaigns import surrogate
 from tests.support.fault_scene import Scene
 from tests.support.fault_trial import RUNS, Trial, expected_hash, try_fault
 from tests.support.faults import FAULTS
@@ -46,7 +45,8 @@ followed by another. Every moment, with the seed and how far the campaign was, s
 of a fault ({AT_ONCE} of them are tried at once):
 
 - `moments`: how often it struck; `campaigns`: how many campaigns that took.
-- `finished`: every campaign came to its verdict, and no driver ended without a sentence.
+- `finished`: every campaign came to its verdict (that of `disk_shard`, of {RUNS * 64:,} samples, to its dataset), and no
+  driver ended without a sentence.
 - `ledger_exact`: no run that the journal had called admitted was executed again; every execution in the ledger is an
   attempt that the journal knows, attempts of one run follow each other and never overlap, and the last one is the one
   admitted. Runs that were in flight when the fault struck may go again: `executed_again` counts them.
@@ -60,12 +60,12 @@ system for is shifted, the times of files stay.
 """.strip()
 
 
-def calm(folder: Path, **values: Any) -> bool:
+def calm(folder: Path, until: str, **values: Any) -> bool:
     """Run a campaign undisturbed; return whether its dataset has the hash that is computed from the formulas."""
-    scene = Scene(folder, random.Random(0))
+    scene = Scene(folder, random.Random(0), until)
     scene.write(**{"runs": RUNS, **values})
-    ended = surrogate("run", scene.file, "--workdir", scene.workdir, timeout_s=900)
-    assert ended.returncode == 0, ended.stderr
+    scene.start()
+    assert scene.ended(within_s=900.0) == 0, scene.said
     found = Dataset.open(scene.workdir / "dataset", verify="hash").hash
     return found == expected_hash(scene.file, folder / "formulas")
 
@@ -120,7 +120,7 @@ def main() -> int:
     hold = not any(trial.problems for trial in trials.values())
     if asked.only:
         return int(not hold)
-    undisturbed = calm(scratch / "calm", options="samples = 64") and calm(scratch / "calm-1")
+    undisturbed = calm(scratch / "calm", "dataset", options="samples = 64") and calm(scratch / "calm-1", "verdict")
     summary = {
         "faults": Figure(len(trials), "1", "kinds of fault"),
         "moments": Figure(sum(len(trial.moments) for trial in trials.values()), "1", "strikes, over all faults"),

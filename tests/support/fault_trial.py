@@ -86,7 +86,7 @@ def try_fault(name: str, seed: int, moments: int, folder: Path, *, whole: bool, 
         trial.campaigns += 1
         assert trial.campaigns <= moments + _FURTHER, "Campaign after campaign came to its end without being hit."
         fault = FAULTS[name]()
-        until = "verdict" if whole else "training" if fault.late else "dataset"
+        until = fault.goal if whole else "training" if fault.late else "dataset"
         scene = Scene(folder / f"struck-{trial.campaigns}", chance, until)
         scene.write(**{"runs": RUNS, "seconds": seconds, **fault.values})
         before = shared_segments()
