@@ -45,8 +45,8 @@ followed by another. Every moment, with the seed and how far the campaign was, s
 of a fault ({AT_ONCE} of them are tried at once):
 
 - `moments`: how often it struck; `campaigns`: how many campaigns that took.
-- `finished`: every campaign came to its verdict (that of `disk_shard`, of {RUNS * 64:,} samples, to its dataset), and no
-  driver ended without a sentence.
+- `finished`: every campaign came to its verdict (that of `disk_shard`, of {RUNS * 64:,} samples, to its dataset), and
+  no driver ended without a sentence.
 - `ledger_exact`: no run that the journal had called admitted was executed again; every execution in the ledger is an
   attempt that the journal knows, attempts of one run follow each other and never overlap, and the last one is the one
   admitted. Runs that were in flight when the fault struck may go again: `executed_again` counts them.
