@@ -13,7 +13,10 @@ from tests.support.campaigns import json_of, one_sentence, surrogate
 from tests.support.shared_data import shared_data
 from workflows.inject import Injection, Making, inject_all, simulated, write_all
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.train, pytest.mark.mpi, pytest.mark.parsl]
+pytestmark = [
+    pytest.mark.e2e, pytest.mark.slow, pytest.mark.train, pytest.mark.mpi, pytest.mark.parsl,
+    pytest.mark.timeout(1200),
+]  # fmt: skip
 
 START = 1_200_000_000
 
