@@ -183,7 +183,7 @@ def _stages(driver: Driver, plan: Plan, site: Site, store: Registry, *, retry_fa
     )
     with driver.stopping.at_once():
         assemble(driver, plan, dataset)
-    trained = learn(driver, plan, site, dataset)
+    trained = learn(driver, plan, site, dataset, store.root)
     try:
         with driver.stopping.at_once():
             version = register(

@@ -13,6 +13,8 @@ from site_configs.site import Site
 from surrogate.core.files import sha256_file
 from surrogate.data.dataset import Dataset
 from surrogate.inference.artifact import MANIFEST
+from surrogate.registry.reader import RegistryReader
+from surrogate.registry.store import resolve_registry
 from surrogate.training.config import TrainConfig
 from surrogate.training.job import TrainingJob, write_job
 from surrogate.training.progress import explain
@@ -59,7 +61,7 @@ def training_resources(train: TrainConfig) -> ResourceRequest:
     )
 
 
-def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset) -> Trained:
+def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset, registry: Path | None = None) -> Trained:
     """Train on a dataset, or return the training that was finished before.
 
     Args:
@@ -67,13 +69,15 @@ def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset) -> Trained:
         plan: The campaign and its design.
         site: Where to train.
         dataset: The admitted samples.
+        registry: Where `train.from` finds a version; the default one when None.
 
     Raises:
+        ConfigError: If `train.from` is neither a version nor the folder of an artifact.
         ResourceError: If the site can never run the training.
         TrainingError: If it ended without an artifact: why, and where its output is.
         Interrupted: If somebody asked to stop.
     """
-    campaign, job = plan.campaign, _job(driver, plan, dataset)
+    campaign, job = plan.campaign, _job(driver, plan, dataset, registry)
     key = job.key()
     folder = driver.workspace.training / key[:16]
     known = driver.done(STAGE, key)
@@ -112,9 +116,10 @@ def learn(driver: Driver, plan: Plan, site: Site, dataset: Dataset) -> Trained:
     )
 
 
-def _job(driver: Driver, plan: Plan, dataset: Dataset) -> TrainingJob:
+def _job(driver: Driver, plan: Plan, dataset: Dataset, registry: Path | None) -> TrainingJob:
     """Return what is to be trained."""
     campaign = plan.campaign
+    start = start_folder(campaign.train.start, driver.workspace.root, registry) if campaign.train.start else None
     return TrainingJob(
         dataset=os.path.relpath(driver.workspace.dataset, driver.workspace.training / "x"),
         dataset_hash=dataset.hash,
@@ -126,7 +131,26 @@ def _job(driver: Driver, plan: Plan, dataset: Dataset) -> TrainingJob:
         seed=campaign.seed,
         world_size=campaign.train.ranks,
         space=plan.space.to_json(),
+        start=None if start is None else str(start),
+        start_content=None if start is None else sha256_file(start / MANIFEST),
     )
+
+
+def start_folder(name: str, workdir: Path, registry: Path | None) -> Path:
+    """Return the artifact that a training is to go on from.
+
+    Args:
+        name: A version of the registry, the beginning of its name, or the folder of an artifact.
+        workdir: Working directory of the campaign.
+        registry: The registry; the default one when None.
+
+    Raises:
+        ConfigError: If it is neither.
+    """
+    folder = Path(name).expanduser()
+    if (folder / MANIFEST).is_file():
+        return folder.resolve()
+    return RegistryReader(resolve_registry(registry, workdir)).artifact(name).resolve()
 
 
 def _is_whole(folder: Path, record: dict[str, Any]) -> bool:

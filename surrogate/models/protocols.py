@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from surrogate.core.schema import SampleTable, Schema, Values
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import keras
     import tensorflow as tf
     from pydantic import BaseModel
@@ -212,5 +214,33 @@ class HasDomain(Protocol):
             transforms: What `fit` gave.
             inputs: Checked inputs of N rows.
             std: Output name → standard deviation between members.
+        """
+        ...
+
+
+@runtime_checkable
+class CanContinue(Protocol):
+    """What a family offers whose transforms can follow new data while its networks go on."""
+
+    def continued(
+        self,
+        transforms: Transforms,
+        train: SampleTable,
+        options: BaseModel,
+        *,
+        refit: bool,
+        networks: Sequence[Path],
+    ) -> Transforms:
+        """Return transforms for new training samples, with which the earlier networks still fit.
+
+        Args:
+            transforms: Of the earlier surrogate.
+            train: The new training samples.
+            options: The new options.
+            refit: Whether what can be fitted again is, or the earlier ones are kept.
+            networks: The earlier members' `.keras` files.
+
+        Raises:
+            DataError: If the family cannot go on with such samples.
         """
         ...

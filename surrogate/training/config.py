@@ -10,11 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 MOST_EPOCHS = 1_000_000
 """Beyond it is a slip of the pen."""
 
+Scalers = Literal["kept", "refitted"]
+
 
 class TrainConfig(BaseModel):
     """Everything about training except the model and the seed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True
+    )
 
     nodes: int = Field(1, ge=1, description="Nodes that the training's ranks are spread over.")
     ranks: int = Field(1, ge=1, description="MPI ranks of the training; each takes its share of every batch.")
@@ -59,12 +63,29 @@ class TrainConfig(BaseModel):
     )
     xla: bool = Field(True, description="Compile the step by XLA.")
 
+    start: str = Field(
+        "",
+        alias="from",
+        description="Version of the registry, or folder of an artifact, whose weights the members begin with; empty "
+        "for a random start.",
+    )
+    freeze: tuple[str, ...] = Field(
+        (),
+        strict=False,
+        description="Layers that are left as they are, by name, or `LAYER/WEIGHT`; `*` stands for anything.",
+    )
+    scalers: Scalers = Field(
+        "kept", description="With `from`: whether its transforms are kept, or fitted to the new training rows."
+    )
+
     @model_validator(mode="after")
     def _check(self) -> TrainConfig:
         if self.ranks % self.nodes:
             raise ValueError(
                 f"{self.ranks} ranks do not divide over {self.nodes} nodes; ask for a multiple of the nodes"
             )
+        if not self.start and self.scalers != "kept":
+            raise ValueError("'scalers' belongs to 'from', and there is none")
         return self
 
     def global_batch(self) -> int:

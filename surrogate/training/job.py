@@ -16,6 +16,8 @@ from surrogate.training.config import TrainConfig
 
 FORMAT = 1
 
+_LATER: dict[str, Any] = {"from": "", "freeze": [], "scalers": "kept"}
+
 
 class TrainingJob(BaseModel):
     """One training: from a dataset to an artifact.
@@ -37,6 +39,8 @@ class TrainingJob(BaseModel):
     seed: int = Field(0, ge=0, le=2**63 - 1, description="Fixes initial weights and the order of rows.")
     world_size: int = Field(1, ge=1, description="Ranks that the program must find itself on.")
     out: str = Field(".", description="Folder for checkpoints, progress and the artifact.")
+    start: str | None = Field(None, description="Folder of the artifact that the training goes on from, or null.")
+    start_content: str | None = Field(None, description="Hash of that artifact's list of files, or null.")
     space: dict[str, Any] | None = Field(None, description="The declared input space as JSON, or null.")
 
     def split_config(self) -> SplitConfig:
@@ -52,7 +56,13 @@ class TrainingJob(BaseModel):
         train = self.train.to_json()
         for name in ("walltime_s", "checkpoint_every_s", "stall_seconds", "nodes"):
             train.pop(name)
-        record = self.model_dump(mode="json", exclude={"out", "dataset", "train", "format"})
+        # What came later is left out while it is not used, so that earlier trainings keep their names.
+        for name, usual in _LATER.items():
+            if train[name] == usual:
+                train.pop(name)
+        record = self.model_dump(mode="json", exclude={"out", "dataset", "train", "format", "start"})
+        if record["start_content"] is None:
+            record.pop("start_content")
         return digest("training", record, train)[:32]
 
 
@@ -81,4 +91,5 @@ def read_job(path: Path) -> TrainingJob:
         problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise ConfigError(f"The file {path} describes no training: {problems}.") from error
     folder = path.resolve().parent
-    return job.model_copy(update={"dataset": str(folder / job.dataset), "out": str(folder / job.out)})
+    start = None if job.start is None else str(folder / job.start)
+    return job.model_copy(update={"dataset": str(folder / job.dataset), "out": str(folder / job.out), "start": start})

@@ -18,6 +18,7 @@ from surrogate.training.checkpoint import pack, unpack
 from surrogate.training.group import Group
 from surrogate.training.input_pipeline import check_finite
 from surrogate.training.job import TrainingJob
+from surrogate.training.start import Start, open_start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +35,7 @@ class Prepared:
         transforms: Fitted on the training samples; the same bits on every rank.
         rows: Training rows.
         tune_rows: Rows of the tune split.
+        start: What the members begin with; None for a random start.
     """
 
     family: Family
@@ -45,6 +47,7 @@ class Prepared:
     transforms: Transforms
     rows: Rows
     tune_rows: Rows
+    start: Start | None = None
 
 
 def parse_options(family: Family, options: dict[str, Any]) -> BaseModel:
@@ -83,7 +86,11 @@ def prepare(job: TrainingJob, group: Group) -> Prepared:
             f"The dataset has {len(train)} samples to train and {len(tune)} to tune on, and at least one of each is "
             "needed. Plan more runs, or give the splits other shares."
         )
-    transforms = family.fit(train, options, job.seed)
+    start = None if job.start is None else open_start(Path(job.start))
+    if start is None:
+        transforms = family.fit(train, options, job.seed)
+    else:
+        transforms = start.transforms(family, train, options, job.seed, job.train.scalers)
     if group.size > 1:
         # Other processors may round differently, so that rank 0's transforms count.
         content = pack(transforms.arrays(), transforms.to_json()) if group.rank == 0 else None
@@ -94,4 +101,4 @@ def prepare(job: TrainingJob, group: Group) -> Prepared:
     check_finite(rows, "training")
     check_finite(tune_rows, "tune")
     exam = exam_table(family, transforms, tune, job.seed) if group.rank == 0 else tune
-    return Prepared(family, options, dataset.hash, train, tune, exam, transforms, rows, tune_rows)
+    return Prepared(family, options, dataset.hash, train, tune, exam, transforms, rows, tune_rows, start)

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from surrogate.core.errors import SurrogateError
+from surrogate.core.errors import ConfigError, SurrogateError
 from surrogate.core.storage import is_full, storage_error
 from surrogate.models.protocols import IsSolved
 from surrogate.training import distributed
@@ -31,8 +31,9 @@ from surrogate.training.group import Group
 from surrogate.training.job import TrainingJob, read_job
 from surrogate.training.prepare import Prepared, prepare
 from surrogate.training.progress import DISK_FULL, ProgressLog
-from surrogate.training.state import Member, State
-from surrogate.training.trainer import Drained, Trainer
+from surrogate.training.start import freeze
+from surrogate.training.state import Member, State, Weights
+from surrogate.training.trainer import Drained, Trainer, member_seed
 
 if TYPE_CHECKING:
     import keras
@@ -95,9 +96,15 @@ def train_prepared(
     from surrogate.training.artifact import Trained, write_artifact
 
     model = ready.family.build(ready.transforms, ready.options, job.seed)
+    freeze(model, job.train.freeze)
     folder = CheckpointFolder(Path(job.out) / _CHECKPOINTS)
     facts: dict[str, Any]
     if isinstance(ready.family, IsSolved):
+        if ready.start is not None:
+            raise ConfigError(
+                f"The family '{ready.family.name}' is solved anew, and cannot go on from an earlier surrogate. Leave "
+                "out train.from."
+            )
         members, facts = _solved(job, model), {"notes": [f"No step was taken: {ready.family.solved_by_fit}."]}
     else:
         members, facts = _stepped(job, ready, model, group, (folder, log, stop))
@@ -145,7 +152,7 @@ def _stepped(
     trainer = Trainer(
         stepper,
         Evaluator(stepper, family, transforms, ready.tune_rows, group),
-        lambda seed: [variable.numpy() for variable in family.build(transforms, ready.options, seed).variables],
+        _initial(job, ready, model),
         job.train,
         group,
         folder=folder,
@@ -156,6 +163,20 @@ def _stepped(
     members = trainer.train(job.members, job.seed)
     plan = stepper.plan
     return members, {"notes": notes, "steps_per_epoch": plan.steps, "batch": plan.batch, "rows": plan.rows}
+
+
+def _initial(job: TrainingJob, ready: Prepared, model: keras.Model) -> Callable[[int], Weights]:
+    """Return what gives the weights that a member begins with, by its seed."""
+    start = ready.start
+    if start is not None:
+        numbers = {member_seed(job.seed, number): number for number in range(job.members)}
+        return lambda seed: start.weights(model, numbers[seed])
+
+    def random(seed: int) -> Weights:
+        fresh = ready.family.build(ready.transforms, ready.options, seed)
+        return [variable.numpy() for variable in fresh.variables]
+
+    return random
 
 
 def _rehearse(stepper: Stepper, group: Group, job: TrainingJob, log: ProgressLog) -> list[str]:

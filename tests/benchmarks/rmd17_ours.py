@@ -53,7 +53,10 @@ def main() -> None:
     train, tune = table(given, "train"), table(given, "tune")
     transforms = chosen.fit(train, options, 0)
     rows, tune_rows = chosen.rows(transforms, train), chosen.rows(transforms, tune)
-    ready = Prepared(chosen, options, "", train, tune, transforms, rows, tune_rows)
+    ready = Prepared(
+        family=chosen, options=options, dataset_hash="", train=train, tune=tune, exam=tune, transforms=transforms,
+        rows=rows, tune_rows=tune_rows,
+    )  # fmt: skip
     left = float(seconds) - (time.perf_counter() - BEGUN) - _RESERVE_S
     config = TrainConfig(**{**settings["train"], "max_seconds": max(left, 1.0)})
     job = TrainingJob(dataset="", split={}, family=kind, options=settings["options"], train=config, out=folder)

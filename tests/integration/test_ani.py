@@ -18,7 +18,7 @@ from surrogate.data.run_file import write_run_file
 from surrogate.inference.compare import runtime_difference
 from surrogate.inference.predictor import Predictor
 from surrogate.models.ani.potential import Potential
-from surrogate.models.ani.stored import stored_potential
+from surrogate.models.ani.stored import layer_weights, stored_potential
 from surrogate.registry.reader import RegistryReader
 from surrogate.validation.validate import validate
 from tests.support.atoms import ALL, FUNCTIONS, ask, flat, rattled, solution, table, write_neurochem
@@ -105,6 +105,48 @@ def test_all_that_evaluate_it_agree(one_rank):
 def potential_of(artifact: Path) -> Potential:
     predictor = Predictor.load(artifact)
     return stored_potential(predictor.transforms, predictor.artifact.members("keras"), "celu", np.float64)
+
+
+def test_training_goes_on_from_an_earlier_potential(tmp_path, dataset, one_rank):
+    """Another level of theory: the same molecules, every energy shifted by composition, self-energies fitted again."""
+    begin = str(one_rank / "artifact")
+    train = TRAIN | {
+        "epochs": 20,
+        "learning_rate": 0.001,
+        "from": begin,
+        "freeze": ["network_*/*_0"],
+        "scalers": "refitted",
+    }
+    job = {"family": "ani", "options": OPTIONS, "start": begin, "start_content": "0" * 64}
+    done = run_training(write_training(tmp_path, shifted(tmp_path, dataset), 1, train, **job), 1)
+    assert done.returncode == 0, done.output
+    old, new = (layer_weights(folder / "artifact" / "member-000.keras")["network_C"] for folder in (one_rank, tmp_path))
+    np.testing.assert_array_equal(old[0], new[0])
+    np.testing.assert_array_equal(old[1], new[1])
+    assert not np.array_equal(old[2], new[2])
+    truth = Dataset.open(tmp_path / "dataset").load(SPLIT, "holdout")
+    error = Predictor.load(tmp_path / "artifact").predict(truth.inputs).mean["energy"] - truth.columns["energy"]
+    assert np.abs(error).mean() < 0.25 * np.std(truth.columns["energy"] - _means(truth))
+
+    wrong = run_training(write_training(tmp_path, dataset, 1, train | {"freeze": ["network_Xe"]}, **job), 1)
+    assert wrong.returncode == 2
+    assert "No layer is named 'network_Xe'" in wrong.output
+
+
+def shifted(folder: Path, dataset: Path) -> Path:
+    """Write the dataset again with half a hartree more for every atom."""
+    samples = Dataset.open(dataset).load_all()
+    writer = DatasetWriter(folder / "dataset", samples.schema)
+    sizes = np.diff(samples.columns["species"].offsets)
+    for row in range(len(samples)):
+        columns = dict(samples.take(np.array([row])).columns)
+        columns["energy"] = columns["energy"] + 0.5 * sizes[row]
+        path = folder / f"{row}.h5"
+        write_run_file(path, samples.schema, columns, (), {}, durable=False)
+        writer.add_run(run_id("shifted", "1", {}, {"row": row}), path, content=admit(path, samples.schema).content)
+        path.unlink()
+    writer.flush()
+    return folder / "dataset"
 
 
 def test_a_family_that_is_solved_goes_the_same_way(tmp_path, dataset):

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from surrogate.core.schema import SampleTable, Schema, Values
 from surrogate.models.ani.answers import known, member_answers, potential_loss
+from surrogate.models.ani.continuing import continued
 from surrogate.models.ani.fitting import fit_transforms
 from surrogate.models.ani.measures import potential_measures
 from surrogate.models.ani.options import AniOptions
@@ -21,6 +22,8 @@ from surrogate.models.panels import Panel
 from surrogate.models.protocols import Forward, Measure, Network, Prediction, Rows, Transforms
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import keras
     import tensorflow as tf
 
@@ -107,6 +110,18 @@ class Ani:
     ) -> NDArray[np.bool_]:
         """Return which structures are like those that were trained on, `[N]`; see `surrogate.models.ani.reach`."""
         return known(_ani(transforms), inputs, std)
+
+    def continued(
+        self,
+        transforms: Transforms,
+        train: SampleTable,
+        options: BaseModel,
+        *,
+        refit: bool,
+        networks: Sequence[Path],
+    ) -> AniTransforms:
+        """Return transforms for new samples; see `surrogate.models.ani.continuing`."""
+        return continued(_ani(transforms), train, AniOptions.model_validate(options), refit=refit, networks=networks)
 
 
 FAMILY = Ani()

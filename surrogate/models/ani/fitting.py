@@ -163,7 +163,9 @@ def survey(table: SampleTable, functions: SymmetryFunctions, kinds: NDArray[np.i
         for kind in range(count):
             parts[kind].append(values[kinds[begin:end] == kind])
     features = [np.concatenate(rows) for rows in parts]
-    return Survey(features, tuple(_at_least_one(np.flatnonzero(own.max(axis=0) > _UNUSED)) for own in features))
+    return Survey(
+        features, tuple(_at_least_one(np.flatnonzero(own.max(axis=0, initial=0.0) > _UNUSED)) for own in features)
+    )
 
 
 def _at_least_one(columns: NDArray[np.int64]) -> NDArray[np.int64]:

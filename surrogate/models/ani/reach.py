@@ -52,6 +52,10 @@ class Reach:
         references, radii = [], []
         quantile = SHARE ** (1 / max(atoms, 1.0))
         for own in features:
+            if not len(own):
+                references.append(own.astype(np.float32))
+                radii.append(0.0)
+                continue
             picked = np.unique(np.linspace(0, len(own) - 1, min(len(own), MOST)).astype(int))
             others = np.setdiff1d(np.arange(len(own)), picked)
             chosen = own[picked].astype(np.float32)
@@ -77,6 +81,8 @@ class Reach:
         """
         if not self.references:
             return np.ones(len(features), dtype=np.bool_)
+        if not len(self.references[kind]):
+            return np.zeros(len(features), dtype=np.bool_)
         near = cdist(features, self.references[kind]).min(axis=1) <= self.radii[kind]
         return np.asarray(near & (others < _UNSEEN).all(axis=1), dtype=np.bool_)
 

@@ -110,6 +110,11 @@ class SymmetryFunctions:
             )
         return kinds
 
+    def like(self, other: SymmetryFunctions) -> bool:
+        """Return whether two sets are the same but for the last digits, to which files round."""
+        one, two = self.to_json(), other.to_json()
+        return all(np.shape(one[name]) == np.shape(two[name]) and np.allclose(one[name], two[name]) for name in one)
+
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
