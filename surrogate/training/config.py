@@ -63,11 +63,12 @@ class TrainConfig(BaseModel):
     )
     xla: bool = Field(True, description="Compile the step by XLA.")
 
-    start: str = Field(
-        "",
+    start: str | None = Field(
+        None,
+        min_length=1,
         alias="from",
-        description="Version of the registry, or folder of an artifact, whose weights the members begin with; empty "
-        "for a random start.",
+        description="Version of the registry, or folder of an artifact, whose weights the members begin with; a "
+        "random start without it.",
     )
     freeze: tuple[str, ...] = Field(
         (),

@@ -16,7 +16,7 @@ from surrogate.training.config import TrainConfig
 
 FORMAT = 1
 
-_LATER: dict[str, Any] = {"from": "", "freeze": [], "scalers": "kept"}
+_LATER: dict[str, Any] = {"from": None, "freeze": [], "scalers": "kept"}
 
 
 class TrainingJob(BaseModel):
