@@ -76,6 +76,8 @@ def approve(
     wanted, verdict = _judged_version(store, campaign.name, version, workspace, workdir)
     with driving(campaign, workspace, progress, Stopping()) as driver:
         before = store.current(campaign.name)
+        if before == wanted and not (name or word):  # nothing to move, and nothing to keep
+            return Promotion(campaign.name, wanted, name, word, False, store.root)
         store.promote(wanted, verdict, note=word, approved_by=name)
         journal_promotion(driver, wanted, store, name, word)
         _renew_report(driver, store)

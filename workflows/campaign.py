@@ -13,7 +13,7 @@ from surrogate.data.dataset import Dataset
 from surrogate.registry.store import Registry, resolve_registry
 from surrogate.validation.verdict import Verdict
 from workflows import kept_site
-from workflows.checked_plan import check_site, launch_line, plan_campaign, with_kept_files
+from workflows.checked_plan import check_kept_files, check_site, launch_line, plan_campaign, with_kept_files
 from workflows.config import CampaignConfig
 from workflows.current import check_held, judged_version
 from workflows.driver import FINISHED, Driver, driving, facts, prepare, reopen
@@ -120,6 +120,7 @@ def resume_campaign(
         As `run_campaign`.
     """
     campaign, workspace = reopen(workdir)
+    check_kept_files(campaign, workspace)
     if retry_failed and is_ingested(campaign):
         raise ConfigError(
             f"The campaign in {workdir} has no simulator, so that no run can be tried again. Ingest corrected files "
@@ -146,6 +147,7 @@ def validate_campaign(workdir: Path, *, registry: Path | None = None, progress: 
         As `run_campaign`.
     """
     campaign, workspace = reopen(workdir)
+    check_kept_files(campaign, workspace)
     plan = plan_campaign(campaign, workspace.root)
     store = Registry(resolve_registry(registry, workspace.root))
     stopping = Stopping()
@@ -168,6 +170,7 @@ def report_campaign(workdir: Path, *, registry: Path | None = None, progress: Pr
         IntegrityError: If a file is damaged.
     """
     campaign, workspace = reopen(workdir)
+    check_kept_files(campaign, workspace)
     plan = plan_campaign(campaign, workspace.root)
     store = Registry(resolve_registry(registry, workspace.root))
     check_held(workspace, store, campaign.name, judged_version(workspace, workdir))

@@ -8,6 +8,7 @@ from site_configs.shape import shape_of
 from site_configs.site import Site
 from surrogate.core.errors import ConfigError
 from workflows.config import KEPT_FILES, CampaignConfig, load_campaign
+from workflows.config.keep import named_files
 from workflows.described_program import check_program, complete_options, simulator_files
 from workflows.existing_data import is_ingested, plan_existing
 from workflows.learn import training_resources
@@ -39,6 +40,26 @@ def plan_campaign(campaign: CampaignConfig, workdir: Path | None = None, *, one_
     plan = make_plan(campaign, simulator, None if workdir is None else workdir / KEPT_FILES, one_run=one_run)
     check_learning(campaign, find_family(campaign), plan.schema)
     return plan
+
+
+def check_kept_files(campaign: CampaignConfig, workspace: Workspace) -> None:
+    """Refuse a working directory that has lost its copies of the files that the campaign names.
+
+    Raises:
+        ConfigError: If so, with what makes them anew.
+    """
+    kept = workspace.root / KEPT_FILES
+    if kept.is_dir():
+        return
+    needed = bool(named_files(campaign))
+    if not is_ingested(campaign):
+        needed |= simulator_files(campaign, find_simulator(campaign)) is not None
+    if needed:
+        raise ConfigError(
+            f"{kept}, which holds copies of the files that the campaign names, is missing. Run the campaign from its "
+            f"own file: `surrogate run CAMPAIGN.toml --workdir {workspace.root}` makes them anew, and what was "
+            "simulated is kept; or restore the folder from a backup."
+        )
 
 
 def check_site(plan: Plan, site: Site) -> None:

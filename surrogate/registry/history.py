@@ -23,7 +23,7 @@ from surrogate.core.files import fsync_directory, read_json, write_json
 HISTORY = "history.jsonl"
 CURRENT = "current.json"
 
-Event = Literal["added", "judged", "promoted", "rolled_back"]
+Event = Literal["added", "judged", "approved", "promoted", "rolled_back"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class Entry:
 
     Attributes:
         sequence: 1 for the first.
-        event: `added`, `judged` (a verdict that moved nothing), `promoted` or `rolled_back`.
+        event: `added`, `judged` (a verdict that moved nothing), `approved` (a word for what is current already),
+            `promoted` or `rolled_back`.
         version: The version that it is about; for `rolled_back` the one that became current.
         previous: The version that was current before, or None.
         at: Time, UTC, ISO 8601.

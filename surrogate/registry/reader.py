@@ -15,6 +15,8 @@ from surrogate.registry.record import ARTIFACT, RUNS, check_name, read_record
 from surrogate.validation.verdict import Verdict
 
 VERSIONS = "versions"
+SHORTEST = 4
+"""Characters of a version's name that must be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class RegistryReader:
         """Return campaign and full name of the version that a name begins.
 
         Args:
-            version: The version, or at least 4 characters of its beginning.
+            version: The version, or at least `SHORTEST` characters of its beginning.
             campaign: Its campaign, or None to look in all.
 
         Raises:
@@ -142,9 +144,11 @@ class RegistryReader:
         names = [campaign] if campaign is not None else self.campaigns()
         known = [(name, found) for name in names for found in self.versions(name)]
         exact = [pair for pair in known if pair[1] == version]
-        matches = exact or [pair for pair in known if len(version) >= 4 and pair[1].startswith(version)]
+        matches = exact or [pair for pair in known if len(version) >= SHORTEST and pair[1].startswith(version)]
         if len(matches) == 1:
             return matches[0]
+        if not matches and 0 < len(version) < SHORTEST:
+            raise ConfigError(f"'{version}' is too short to name a version: write at least {SHORTEST} of its letters.")
         if not matches:
             hint = nearest(version, [found for _, found in known])
             raise ConfigError(

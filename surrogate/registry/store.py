@@ -112,7 +112,8 @@ class Registry(RegistryReader):
             approved_by: Who approved it, where a campaign demands a person's word.
 
         Returns:
-            The event in the history; `judged` when the version was current already.
+            The event in the history; when the version was current already, `approved` on a person's word, else
+            `judged`.
 
         Raises:
             InputError: If the verdict failed or is about another version, or the ONNX networks differ from Keras.
@@ -125,7 +126,9 @@ class Registry(RegistryReader):
         _check_promotable(version, record, verdict)
         verify_files(folder / ARTIFACT, record["files"])
         with self._lock(campaign):
-            event: Event = "judged" if self.current(campaign) == version else "promoted"
+            event: Event = "promoted"
+            if self.current(campaign) == version:
+                event = "approved" if approved_by else "judged"
             return self._write_verdict((campaign, version), verdict, event, note=note, approved_by=approved_by)
 
     def record_verdict(self, version: str, verdict: Verdict, *, note: str = "") -> Entry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from workflows.cli import console
 from workflows.cli.site_commands import Account
+from workflows.cli.version_view import version_lines
 
 if TYPE_CHECKING:
     from workflows.campaign import CampaignResult
@@ -156,7 +156,7 @@ def _report(workdir: _Workdir, registry: _Registry = None, as_json: _Json = Fals
 
 
 def _lineage(workdir: _Workdir, registry: _Registry = None, as_json: _Json = False) -> None:
-    """Tell what the current surrogate was made from, and what it followed."""
+    """Tell what the current surrogate was made from, and what it followed; with --json all that is known."""
     from surrogate.registry.reader import RegistryReader
     from surrogate.registry.store import resolve_registry
     from workflows.current import current_version
@@ -172,17 +172,11 @@ def _lineage(workdir: _Workdir, registry: _Registry = None, as_json: _Json = Fal
     if as_json:
         console.put_json({"version": version, "lineage": steps})
         return
-    for step in steps:
-        for key, value in step.items():
-            console.put(f"{key:<16} {_short(value)}")
-        console.put("")
-
-
-def _short(value: Any) -> str:
-    """Return a value of a record in at most a few lines."""
-    if isinstance(value, list) and len(value) > 5:
-        return f"{len(value)} entries: {value[0]}, {value[1]}, …"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+    for number, step in enumerate(steps):
+        if number:
+            console.put("")
+        for line in version_lines(step):
+            console.put(line)
 
 
 def _show_plan(plan: dict[str, Any], as_json: bool) -> None:
@@ -213,6 +207,8 @@ def _show_plan(plan: dict[str, Any], as_json: bool) -> None:
 
 def _end(result: CampaignResult, as_json: bool) -> None:
     """Print the verdict and choose the exit code."""
+    from surrogate.validation.comparison import better_baselines
+
     verdict = result.verdict
     if as_json:
         console.put_json(
@@ -234,6 +230,9 @@ def _end(result: CampaignResult, as_json: bool) -> None:
         for entry in verdict.evidence:
             state = "pass" if entry["passed"] else "FAIL"
             console.put(f"  {state}  {entry['sentence']}")
+        better = better_baselines(verdict)
+        if better:
+            console.put(f"NOTE    {better}")
         waiting = "awaiting approval" if result.awaiting else "not promoted"
         promoted = "promoted" if result.promoted else waiting
         console.put(f"Version {verdict.version}, {promoted}, in {result.registry}")

@@ -39,5 +39,6 @@ def _promote(
         console.put_json(asdict(done))
         return
     word = f", approved by {done.approved_by}" if done.approved_by else ""
-    state = "is current now" if done.moved else "was current already; the word is in its history"
+    kept = "; the word is in its history" if done.approved_by or done.note else ""
+    state = "is current now" if done.moved else f"was current already{kept}"
     console.put(f"Version {done.version} of '{done.campaign}' {state}{word}, in {done.registry}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from workflows.cli import console
+from workflows.cli.version_view import version_lines
 
 _JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _ROOT = Annotated[
@@ -46,7 +46,7 @@ def _list(workdir: _WORKDIR = None, registry: _ROOT = None, as_json: _JSON = Fal
 
 
 def _show(version: str, workdir: _WORKDIR = None, registry: _ROOT = None, as_json: _JSON = False) -> None:
-    """Show a version's record and history; the beginning of its name is enough."""
+    """Show a version and its history; 4 letters of its name are enough. With --json all that is known."""
     from surrogate.registry.reader import RegistryReader
     from surrogate.registry.store import resolve_registry
 
@@ -54,9 +54,8 @@ def _show(version: str, workdir: _WORKDIR = None, registry: _ROOT = None, as_jso
     if as_json:
         console.put_json(record)
         return
-    for key, value in record.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        console.put(f"{key:<14} {text if len(text) < 400 else text[:400] + ' …'}")
+    for line in version_lines(record):
+        console.put(line)
 
 
 def _rollback(

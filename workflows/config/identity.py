@@ -10,6 +10,7 @@ Everything else would mix data of two designs or move points across the border o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -131,11 +132,25 @@ def check_same_campaign(recorded: Mapping[str, Any], parts: Mapping[str, Any], w
     """
     difference = _first_difference(recorded, parts, "")
     if difference is not None:
-        key, old, new = difference
+        key, old, new = _as_written(*difference)
         raise ConfigError(
             f"{workdir} belongs to another campaign: there '{key}' is {_told(old)}, and in {where} it is {_told(new)}. "
             "Give this campaign a working directory of its own with --workdir."
         )
+
+
+_DEFAULT_SALT = re.compile(r"(.+):(\d+)")
+
+
+def _as_written(key: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    """Return a difference by the key that was written: where no salt was, it is made of name and seed."""
+    if key != "split.salt":
+        return key, old, new
+    made = [_DEFAULT_SALT.fullmatch(str(value)) for value in (old, new)]
+    if made[0] is None or made[1] is None:
+        return key, old, new
+    part = ("name", 1) if made[0][1] != made[1][1] else ("seed", 2)
+    return part[0], made[0][part[1]], made[1][part[1]]
 
 
 _ABSENT = object()

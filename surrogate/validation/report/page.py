@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from surrogate.core.errors import MissingExtraError
 from surrogate.core.files import write_text
+from surrogate.validation.comparison import better_baselines
 from surrogate.validation.report import accuracy, card, cost, fields, input_space, tables, training, uncertainty
 from surrogate.validation.report.data import ReportData
 from surrogate.validation.report.figures import Picture, render
@@ -70,6 +71,7 @@ def _context(data: ReportData) -> dict[str, Any]:
         "data": data,
         "validation": validation,
         "verdict": data.verdict,
+        "better": better_baselines(data.verdict) if data.verdict is not None else "",
         "headline": tables.headline(data),
         "conditions": tables.conditions(data),
         "metrics": [tables.metric_row(metric) for metric in validation.design.metrics],

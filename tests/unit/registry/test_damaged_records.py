@@ -31,7 +31,7 @@ def test_versions_are_found_by_their_beginning(
 ):
     version = registry.add(artifacts[0], lineage_of())
     assert registry.resolve(version[:4]) == ("waves", version)
-    with pytest.raises(ConfigError, match="no version 'abc'"):
+    with pytest.raises(ConfigError, match="'abc' is too short to name a version"):
         registry.resolve("abc")
     with pytest.raises(ConfigError, match="Did you mean"):
         registry.resolve(version[:-1] + "z")

@@ -84,3 +84,16 @@ def test_the_plan_carries_the_identity():
     plan = make_plan(parse_campaign(TEXT, "x.toml"), SIMULATOR)
     assert plan.parts == parts_of()
     assert plan.identity == identity_of(parts_of())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("x:1", "crash:1", "there 'name' is 'x', and in x.toml it is 'crash'"),
+        ("x:1", "x:2", "there 'seed' is '1', and in x.toml it is '2'"),
+        ("x:1", "mine", "there 'split.salt' is 'x:1', and in x.toml it is 'mine'"),
+    ],
+)
+def test_a_salt_that_nobody_wrote_is_told_as_what_it_is_made_of(old, new, told):
+    with pytest.raises(ConfigError, match=told):
+        check_same_campaign({"split": {"salt": old}}, {"split": {"salt": new}}, Path("/w"), "x.toml")

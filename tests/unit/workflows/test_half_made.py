@@ -13,6 +13,7 @@ from tests.support.campaigns import write_campaign
 from tests.support.old_files import CAMPAIGN, write_case, write_texts
 from workflows import driver
 from workflows.campaign import plan_campaign
+from workflows.checked_plan import check_kept_files
 from workflows.config import load_campaign
 from workflows.driver import facts, prepare
 from workflows.ingest.ingest import ingest
@@ -155,3 +156,16 @@ def test_lost_facts_of_a_campaign_with_a_journal_are_written_again(plan, tmp_pat
     workspace.journal.mkdir()
     workspace.facts_file.unlink()
     assert facts(prepare(plan, workspace.root, "laptop"))["campaign"] == "decay"
+
+
+def test_lost_copies_of_the_campaigns_files_are_told(plan, tmp_path):
+    workspace = prepare(plan, tmp_path / "w", "laptop")
+    campaign = load_campaign(workspace.campaign_file)
+    check_kept_files(campaign, workspace)
+    shutil.rmtree(workspace.root / "campaign-files")
+    with pytest.raises(
+        ConfigError, match=r"w/campaign-files, which holds copies .* is missing.*surrogate run CAMPAIGN"
+    ):
+        check_kept_files(load_campaign(workspace.campaign_file), workspace)
+    prepare(plan, workspace.root, "laptop")
+    check_kept_files(campaign, workspace)

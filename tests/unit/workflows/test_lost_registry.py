@@ -169,3 +169,15 @@ def test_the_looks_at_another_holdout_do_not_count(place):
     place.judge(holdout={"id": "0" * 16, "consultations": 3, "surrogates": 2})
     with place.driving() as driver:
         assert known_looks(driver, place.plan, place.registry, JUDGE) == KnownLooks()
+
+
+def test_promoting_what_is_current_writes_nothing_unless_there_is_a_word(place, capsys):
+    place.judge()
+    assert main(["promote", str(place.workdir)]) == 0
+    said = capsys.readouterr().out
+    assert "was current already, in" in said
+    assert [entry["event"] for entry in place.registry.show(place.version)["events"]] == ["added", "promoted"]
+    assert main(["promote", str(place.workdir), "--approve", "Ada", "--note", "fine"]) == 0
+    assert "was current already; the word is in its history, approved by Ada" in capsys.readouterr().out
+    events = [entry["event"] for entry in place.registry.show(place.version)["events"]]
+    assert events == ["added", "promoted", "approved"]
