@@ -28,7 +28,12 @@ _ENERGY_UNITS = ("hartree", "eV", "kcal/mol", "kJ/mol", "rydberg")
 _LENGTH_UNITS = ("angstrom", "bohr", "nanometer", "picometer")
 _NEAR_ENERGY = 0.15
 _NEAR_LENGTH = 0.35
-_RADII = {1: 0.31, 5: 0.84, 6: 0.76, 7: 0.71, 8: 0.66, 9: 0.57, 14: 1.11, 15: 1.07, 16: 1.05, 17: 1.02, 35: 1.20}
+_RADII = {
+    1: 0.31, 2: 0.28, 3: 1.28, 4: 0.96, 5: 0.84, 6: 0.76, 7: 0.71, 8: 0.66, 9: 0.57, 10: 0.58, 11: 1.66, 12: 1.41,
+    13: 1.21, 14: 1.11, 15: 1.07, 16: 1.05, 17: 1.02, 18: 1.06, 19: 2.03, 20: 1.76, 22: 1.60, 26: 1.32, 28: 1.24,
+    29: 1.32, 30: 1.22, 35: 1.20, 53: 1.39,
+}  # fmt: skip
+"""Atomic number → covalent radius, Å."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +119,22 @@ def _unit(path: Path, what: str, claims: _Claims, seen: str | None) -> tuple[str
     if given is not None:
         _check(path, option, given, base)
         return given, "as given"
-    claimed, source = (said, "as the file says") if said is not None else (assumed, "assumed")
-    if claimed is not None:
-        _check(path, option, claimed, base)
-        if seen is not None and not _same(seen, claimed, base):
-            raise SourceError(
-                f"{path}: the unit of {what} is {claimed} {'by the file' if said else 'in files of this format'}, and "
-                f"the numbers look like {seen}. Settle it with the option {option} = '{seen}' or '{claimed}'."
-            )
-        return claimed, f"{source}, and the numbers agree" if seen is not None else source
-    if seen is None:
+    if said is None and seen is None and what == "energy":
         raise SourceError(
-            f"{path} does not say the unit of {what}, and the numbers do not tell it either (they are not those of "
-            f"total energies of all electrons). Settle it with the option {option}, for example {option} = '{base}'."
-            if what == "energy"
-            else f"{path} does not say the unit of {what}. Settle it with the option {option} = '{base}'."
+            f"{path} does not say the unit of energy, and the numbers do not tell it: they are not those of total "
+            f"energies of all electrons. Settle it with the option {option}, for example {option} = "
+            f"'{assumed or base}'."
         )
-    return seen, "told by the numbers"
+    claimed, source = (said, "as the file says") if said is not None else (assumed, "assumed")
+    if claimed is None:
+        return str(seen), "told by the numbers"
+    _check(path, option, claimed, base)
+    if seen is not None and not _same(seen, claimed, base):
+        raise SourceError(
+            f"{path}: the unit of {what} is {claimed} {'by the file' if said else 'in files of this format'}, and the "
+            f"numbers look like {seen}. Settle it with the option {option} = '{seen}' or '{claimed}'."
+        )
+    return claimed, f"{source}, and the numbers agree" if seen is not None else source
 
 
 def _check(path: Path, option: str, unit: str, base: str) -> None:
@@ -159,7 +163,9 @@ def _seen_energy(some: Specimen) -> str | None:
 
 
 def _seen_length(some: Specimen) -> str | None:
-    """Return the unit in which nearest neighbours are one bond apart, or None when there are none that are known."""
+    """Return the unit in which nearest neighbours are one bond apart, or None; lone atoms are in any unit."""
+    if all(len(species) == 1 for species in some.species):
+        return "angstrom"
     ratios = [ratio for species, places in zip(some.species, some.coordinates, strict=True)
               for ratio in _bond_ratios(species, places)]  # fmt: skip
     if not ratios:

@@ -153,6 +153,14 @@ def _valence(path):
     return path / "v.xyz", "extxyz"
 
 
+def _no_units(path):
+    """Valence energies in an HDF5 file without any unit."""
+    with h5py.File(write_ani(path / "u.h5"), "a") as file:
+        for name, shift in (("H2O", 71.3), ("CH4", 36.3)):
+            file[f"set/{name}/energies"][:] += shift
+    return path / "u.h5", "ani"
+
+
 def _bohr(path):
     data = labelled("CH4", 40)
     places, energies = data.coordinates * 1.8897261, data.energies * 627.5
@@ -191,6 +199,7 @@ def _text(write):
     [
         (_few, r"forces or gradients cannot be told.*forces = 'forces' or 'gradients'"),
         (_valence, r"does not say the unit of energy.*energy_unit = 'hartree'"),
+        (_no_units, r"does not say the unit of energy.*energy_unit = 'hartree'"),
         (_bohr, r"the unit of length is angstrom in files of this format.*look like bohr"),
         (_weak, r"make bonds of .* stiffness.*force_unit"),
         (_no_group, "no group with species, coordinates and energies"),
@@ -220,6 +229,11 @@ def test_what_cannot_be_told_is_settled_by_an_option(tmp_path):
     path, form = _valence(tmp_path / "v")
     result, _ = take(tmp_path / "v", path, form, "energy_unit=hartree")
     assert result.samples == 12
+    (tmp_path / "u").mkdir()
+    path, form = _no_units(tmp_path / "u")
+    result, said = take(tmp_path / "u", path, form, "energy_unit=hartree")
+    assert result.samples == 24
+    assert "energies in hartree (as given)" in said
 
 
 def test_impossible_structures_among_possible_ones_are_refused_by_name(tmp_path):
