@@ -14,6 +14,7 @@ from surrogate.core.files import same_file, sha256_file
 from surrogate.core.identity import digest
 from surrogate.core.schema import Schema, Values
 from surrogate.design.points_chunks import PointsFile, look_over, read_chunk
+from surrogate.inference.bounds import add_counts, beyond_bounds
 from surrogate.inference.outputs import SUFFIXES, check_table, open_output
 from surrogate.inference.parts import FORMAT_VERSION
 from surrogate.inference.predictor import Predictor
@@ -36,12 +37,14 @@ class Predicted:
         outside: Those of them outside the domain.
         adopted: Parts that an earlier call had finished.
         output: The file.
+        beyond: Output → points whose answer breaks the output's declared bounds (see `beyond_bounds`).
     """
 
     rows: int
     outside: int
     adopted: int
     output: Path
+    beyond: dict[str, int]
 
 
 def rows_that_fit(schema: Schema) -> int:
@@ -150,9 +153,11 @@ def _written(
 ) -> Predicted:
     """Write answers as they come; the file appears when all are there."""
     rows = outside = 0
+    beyond: dict[str, int] = {}
     with open_output(output, schema, facts) as writer:
         for inputs, prediction in answers:
             writer.append(inputs, prediction)
             rows += len(prediction.in_domain)
             outside += int((~prediction.in_domain).sum())
-    return Predicted(rows, outside, adopted, output)
+            beyond = add_counts(beyond, beyond_bounds(schema, prediction))
+    return Predicted(rows, outside, adopted, output, beyond)

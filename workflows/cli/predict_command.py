@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,6 +49,7 @@ def _predict(
     """
     from surrogate.core.errors import DataError
     from surrogate.design.points_io import parse_pairs, read_columns
+    from surrogate.inference.bounds import beyond_bounds
     from surrogate.inference.outputs import write_prediction
 
     if (points is None) == (not values):
@@ -66,8 +68,14 @@ def _predict(
     if output is not None:
         write_prediction(output, predictor.schema, inputs, prediction, _facts(predictor))
     _warn_of_nan(prediction)
+    beyond = beyond_bounds(predictor.schema, prediction)
     if as_json:
-        facts = {"rows": rows, "outside_domain": outside, "output": str(output) if output is not None else None}
+        facts = {
+            "rows": rows,
+            "outside_domain": outside,
+            "beyond_bounds": beyond,
+            "output": str(output) if output is not None else None,
+        }
         console.put_json(facts if output is not None else {**facts, **_numbers(prediction)})
         return
     if output is not None:
@@ -75,6 +83,7 @@ def _predict(
     else:
         _show(predictor, prediction)
     _warn(rows, outside)
+    _warn_of_bounds(predictor, rows, beyond)
 
 
 def _predict_file(
@@ -104,11 +113,13 @@ def _predict_file(
             progress=progress,
         )
     if as_json:
-        facts = {"rows": done.rows, "outside_domain": done.outside, "output": str(output)}
+        counts = {"rows": done.rows, "outside_domain": done.outside, "beyond_bounds": done.beyond}
+        facts = {**counts, "output": str(output)}
         console.put_json({**facts, "parts_adopted": done.adopted} if machine is not None else facts)
         return
     console.put(f"{done.rows} points were predicted into {output}.")
     _warn(done.rows, done.outside)
+    _warn_of_bounds(predictor, done.rows, done.beyond)
 
 
 def _facts(predictor: Predictor) -> dict[str, str]:
@@ -129,6 +140,23 @@ def _warn(rows: int, outside: int) -> None:
             f"{outside} of {rows} points lie outside the domain in which the surrogate was trained; "
             "they are flagged (in_domain), and their numbers should not be relied on."
         )
+
+
+def _warn_of_bounds(predictor: Predictor, rows: int, beyond: Mapping[str, int]) -> None:
+    """Tell which answers no simulation could have given."""
+    for column in predictor.schema.outputs:
+        if column.name in beyond:
+            low, high = (words_of(bound) for bound in (column.low, column.high))
+            unit = "" if column.unit == "1" else f" {column.unit}"
+            console.put(
+                f"{beyond[column.name]} of {rows} points: '{column.name}' is predicted beyond its declared bounds, "
+                f"{low} to {high}{unit}. Nothing was cut off; the surrogate is wrong there."
+            )
+
+
+def words_of(bound: float | None) -> str:
+    """Return a bound, or a stop where there is none."""
+    return "…" if bound is None else f"{bound:g}"
 
 
 def _warn_of_nan(prediction: Prediction) -> None:
