@@ -166,7 +166,7 @@ def _check_end(marker: EndMarker, folder: Path, stdout: Path) -> None:
         raise SimulationError(f"The end marker {marker.text!r} is missing in {where}.", kind="no_end_marker")
     if marker.pattern is not None and re.search(marker.pattern, text, re.MULTILINE) is None:
         raise SimulationError(
-            f"The end marker, pattern {marker.pattern!r}, matches nothing in {where}.", kind="no_end_marker"
+            f"The end marker, pattern '{marker.pattern}', matches nothing in {where}.", kind="no_end_marker"
         )
 
 

@@ -18,7 +18,10 @@ class Section(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
 
 
-_CLOCK = re.compile(r"(?:(\d{1,3})-)?(\d{1,4}):([0-5]\d):([0-5]\d)")
+LONGEST_S = 1_000_000_000
+"""The longest time that can be asked for, s: some 31 years."""
+
+_CLOCK = re.compile(r"(?:(\d{1,6})-)?(\d{1,6}):([0-5]\d):([0-5]\d)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(KiB|MiB|GiB|TiB|MB|GB|TB)")
 _MIB = {
     "KiB": 2.0**-10,
@@ -37,9 +40,12 @@ def _seconds(value: Any) -> int:
     if clock:
         days, hours, minutes, seconds = (int(part or 0) for part in clock.groups())
         value = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
+    if clock and not 1 <= value <= LONGEST_S:
+        raise ValueError(f"a time from 1 s to {LONGEST_S} s (some 31 years) is needed, and {value} s was found")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LONGEST_S:
         raise ValueError(
-            f"a time is needed, as whole seconds or as 'HH:MM:SS' ('D-HH:MM:SS' for days), and {shown(value)} was found"
+            f"a time is needed, as whole seconds up to {LONGEST_S} or as 'HH:MM:SS' ('D-HH:MM:SS' for days), and "
+            f"{shown(value)} was found"
         )
     return value
 

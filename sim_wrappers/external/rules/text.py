@@ -125,12 +125,12 @@ def read_pattern(text: str, name: str, pattern: str, match: Literal["last", "fir
     """
     found = [hit[hit.re.groups] or "" for hit in re.compile(pattern, re.MULTILINE).finditer(text)]
     if not found:
-        raise SimulationError(f"The pattern {pattern!r} matches nothing in {name}.", kind="output_unreadable")
+        raise SimulationError(f"The pattern '{pattern}' matches nothing in {name}.", kind="output_unreadable")
     wanted = found if match == "all" else found[-1:] if match == "last" else found[:1]
     try:
         numbers = np.asarray([number(word) for word in wanted], dtype=np.float64)
     except ValueError as error:
         raise SimulationError(
-            f"The pattern {pattern!r} finds in {name} what is no number: {error}", kind="output_unreadable"
+            f"The pattern '{pattern}' finds in {name} what is no number: {error}", kind="output_unreadable"
         ) from error
     return numbers if match == "all" else numbers[0, ...]

@@ -111,6 +111,8 @@ def test_the_first_built_in_campaign_is_what_was_promised():
         ("design.runs = 64", "design.runs = 64.0", "'design.runs': a whole number is needed, and 64.0 was found"),
         ("design.runs = 64", 'design.runs = "64"', "'design.runs': a whole number is needed, and '64' was found"),
         ("design.runs = 64", "design.runs = 0", "'design.runs': a number of at least 1 is needed, and 0 was found"),
+        ("resources.ranks = 2", 'resources.walltime = "999999:00:00"', "from 1 s to 1000000000 s .* 3599996400 s"),
+        ("resources.ranks = 2", "resources.walltime = 99999999999", "as whole seconds up to 1000000000 or as"),
         ("design.runs = 64", "design.runs = 9999999", "a number of at most 1000000 is needed"),
         ("design.runs = 64", 'design.sampler = "sobol"', "'design': 'runs' is missing: say how many runs"),
         ("design.runs = 64", 'design.sampler = "sobel"', "'design.sampler': .*Did you mean 'sobol'"),

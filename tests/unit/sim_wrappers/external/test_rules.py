@@ -108,6 +108,7 @@ def test_a_function_of_the_user_reads_an_output(folder: Path) -> None:
         ({"file": "u.txt", "column": 4, "skip_rows": 1}, "output_unreadable", "line 3: column 4 was asked for.*has 3"),
         ({"file": "u.txt", "column": "U"}, "output_unreadable", "no column 'U' in its header; it has time, u, v"),
         ({"pattern": "enthalpy = (.*)"}, "output_unreadable", "matches nothing in the program's output"),
+        ({"pattern": r"enthalpy = (\S+)"}, "output_unreadable", r"The pattern 'enthalpy = \(\\S\+\)' matches nothing"),
         ({"pattern": "(step)"}, "output_unreadable", "finds in the program's output what is no number: 'step'"),
         ({"file": "u.npy", "shape": [3, 5]}, "wrong_shape", r"has the shape \[3, 4\], and 'shape' declares \[3, 5\]"),
         ({"file": "u.npy", "index": [3]}, "wrong_shape", r"has the shape \[3, 4\], and 'index' asks for \[3\]"),
