@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from surrogate.core.errors import DataError
 from surrogate.core.identity import run_id
 from surrogate.core.molecules import input_values
 from surrogate.core.schema import Ragged
 from surrogate.data.admission import admit
 from surrogate.data.dataset import Dataset, DatasetWriter
 from surrogate.data.run_file import write_run_file
+from surrogate.design.xyz import read_frames, write_frames
 from surrogate.inference.compare import runtime_difference
 from surrogate.inference.predictor import Predictor
+from surrogate.inference.structures import predict_structures
 from surrogate.models.ani.potential import Potential
 from surrogate.models.ani.stored import layer_weights, stored_potential
 from surrogate.registry.reader import RegistryReader
@@ -100,6 +103,22 @@ def test_all_that_evaluate_it_agree(one_rank):
     answer = potential.answer(*flat(structures))
     np.testing.assert_allclose(answer.energies, onnx.mean["energy"], atol=2e-6)
     np.testing.assert_allclose(answer.forces, onnx.mean["forces"].data, atol=1e-5)
+
+
+def test_structures_go_in_and_out_as_extended_xyz(tmp_path, one_rank):
+    structures = [rattled(entry, 70 + number) for number, entry in enumerate(ALL[:3])]
+    write_frames(tmp_path / "in.xyz", structures)
+    predictor = Predictor.load(one_rank / "artifact")
+    predict_structures(predictor, tmp_path / "in.xyz", tmp_path / "out.xyz")
+    frames, said = read_frames(tmp_path / "out.xyz"), predictor.predict(input_values(structures))
+    for row, frame in enumerate(frames):
+        assert frame.numbers["energy"] == pytest.approx(said.mean["energy"][row], abs=1e-9)
+        np.testing.assert_allclose(frame.arrays["forces"], said.mean["forces"][row], atol=1e-9)
+        facts = frame.numbers | frame.facts
+        assert facts["energy_low"] < frame.numbers["energy"] < facts["energy_high"]
+        assert bool(facts["in_domain"]) == said.in_domain[row]
+    with pytest.raises(DataError, match="ends in"):
+        predict_structures(predictor, tmp_path / "in.xyz", tmp_path / "out.csv")
 
 
 def potential_of(artifact: Path) -> Potential:

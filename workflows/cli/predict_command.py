@@ -27,8 +27,12 @@ def _predict(
     values: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="One point, instead of --input.")
     ] = None,
-    points: Annotated[Path | None, typer.Option("--input", help="Points: .csv or .h5, one column an input.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", help="Where the predictions go: .csv or .h5.")] = None,
+    points: Annotated[
+        Path | None, typer.Option("--input", help="Points: .csv or .h5, one column an input; structures: .xyz.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Where the predictions go: .csv or .h5; .xyz for structures.")
+    ] = None,
     version: Annotated[str | None, typer.Option("--version-id", help="A version; else the current one.")] = None,
     registry: Annotated[
         Path | None, typer.Option("--registry", metavar="DIR", help="The registry; else as `surrogate run`.")
@@ -57,6 +61,11 @@ def _predict(
     if (site is not None or rows_per_chunk is not None) and (points is None or output is None):
         raise DataError("--site and --rows-per-chunk are for files: give --input and --output as well.")
     predictor = load_predictor(workdir, registry, version, runtime)
+    if points is not None and points.suffix in (".xyz", ".extxyz"):
+        if site is not None or rows_per_chunk is not None:
+            raise DataError("Structures are predicted in one piece: leave out --site and --rows-per-chunk.")
+        _predict_structures(predictor, points, output, as_json=as_json)
+        return
     if points is not None and output is not None:
         _predict_file(predictor, points, output, site=site, rows=rows_per_chunk, runtime=runtime, as_json=as_json)
         return
@@ -120,6 +129,23 @@ def _predict_file(
     console.put(f"{done.rows} points were predicted into {output}.")
     _warn(done.rows, done.outside)
     _warn_of_bounds(predictor, done.rows, done.beyond)
+
+
+def _predict_structures(predictor: Predictor, points: Path, output: Path | None, *, as_json: bool) -> None:
+    """Answer a file of structures."""
+    from surrogate.inference.structures import predict_structures
+
+    prediction = predict_structures(predictor, points, output)
+    rows, outside = len(prediction.in_domain), int((~prediction.in_domain).sum())
+    if as_json:
+        facts = {"rows": rows, "outside_domain": outside, "output": str(output) if output is not None else None}
+        console.put_json(facts if output is not None else {**facts, **_numbers(prediction)})
+        return
+    if output is not None:
+        console.put(f"{rows} structures were predicted into {output}.")
+    else:
+        _show(predictor, prediction)
+    _warn(rows, outside)
 
 
 def _facts(predictor: Predictor) -> dict[str, str]:
