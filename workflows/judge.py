@@ -76,12 +76,14 @@ def register(driver: Driver, plan: Plan, dataset: Dataset, trained: Trained, *, 
         launch_lines=(line, " ".join(trained.launch_line)),
         code={**({plan.simulator.name: plan.version} if plan.version else {}), "surrogate-hpc": __version__},
         environment=environment(),
-        parent=registry.current(plan.campaign.name),
+        parent=known["parent"] if known is not None and "parent" in known else registry.current(plan.campaign.name),
         facts={"identity": plan.identity, "seed": plan.campaign.seed, "training_ranks": trained.ranks},
     )
     driver.begin(REGISTER, key)
     version = registry.add(trained.artifact, lineage)
-    driver.finish(REGISTER, key, {"version": version, "registry": str(registry.root)})
+    # A registry that is lost takes the same version in again, whose name counts what it followed.
+    record = {"version": version, "registry": str(registry.root), "parent": lineage.parent}
+    driver.finish(REGISTER, key, record)
     return version
 
 
