@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workflows.cli import console
+from workflows.cli.piped_points import as_file
 
 if TYPE_CHECKING:
     from surrogate.inference.predictor import Predictor
@@ -28,7 +29,10 @@ def _predict(
         list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="One point, instead of --input.")
     ] = None,
     points: Annotated[
-        Path | None, typer.Option("--input", help="Points: .csv or .h5, one column an input; structures: .xyz.")
+        Path | None,
+        typer.Option(
+            "--input", help="Points: .csv or .h5, one column an input; - for CSV by a pipe; structures: .xyz."
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", help="Where the predictions go: .csv or .h5; .xyz for structures.")
@@ -52,9 +56,6 @@ def _predict(
     prediction goes on when the same command is given again.
     """
     from surrogate.core.errors import DataError
-    from surrogate.design.points_io import parse_pairs, read_columns
-    from surrogate.inference.bounds import beyond_bounds
-    from surrogate.inference.outputs import write_prediction
 
     if (points is None) == (not values):
         raise DataError("Give the points either as a file with --input or as NAME=VALUE on the line.")
@@ -66,11 +67,23 @@ def _predict(
             raise DataError("Structures are predicted in one piece: leave out --site and --rows-per-chunk.")
         _predict_structures(predictor, points, output, as_json=as_json)
         return
-    if points is not None and output is not None:
-        _predict_file(predictor, points, output, site=site, rows=rows_per_chunk, runtime=runtime, as_json=as_json)
-        return
+    with as_file(points, shared=site is not None) as file:
+        if file is not None and output is not None:
+            _predict_file(predictor, file, output, site=site, rows=rows_per_chunk, runtime=runtime, as_json=as_json)
+        else:
+            _predict_few(predictor, file, values or [], output, as_json=as_json)
+
+
+def _predict_few(
+    predictor: Predictor, points: Path | None, values: list[str], output: Path | None, *, as_json: bool
+) -> None:
+    """Predict a point of the command line, or a file of points to be shown."""
+    from surrogate.design.points_io import parse_pairs, read_columns
+    from surrogate.inference.bounds import beyond_bounds
+    from surrogate.inference.outputs import write_prediction
+
     columns = predictor.schema.inputs
-    inputs: dict[str, Any] = dict(read_columns(points, columns) if points else parse_pairs(values or [], columns))
+    inputs: dict[str, Any] = dict(read_columns(points, columns) if points else parse_pairs(values, columns))
     prediction = predictor.predict(inputs)
     rows = len(prediction.in_domain)
     outside = int((~prediction.in_domain).sum())

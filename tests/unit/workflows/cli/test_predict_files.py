@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,24 @@ def test_a_point_without_a_finite_answer_is_null_and_told(made, words, monkeypat
     assert json.loads(said.out)["mean"]["load"] == [None]
     assert "1 of 1 points lie so far outside that the surrogate has no finite number for them" in said.err
     assert "RuntimeWarning" not in said.err
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "named"])
+def test_points_may_come_through_a_pipe(words, tmp_path, capsys, monkeypatch, name):
+    assert main([*words, str(tmp_path / "file.csv")]) == 0
+    text = (tmp_path / "p.csv").read_bytes()
+    if name == "named":
+        name = str(tmp_path / "pipe")
+        os.mkfifo(name)
+        threading.Thread(target=Path(name).write_bytes, args=(text,), daemon=True).start()
+    else:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    words[words.index("--input") + 1] = name
+    assert main([*words, str(tmp_path / "piped.csv")]) == 0, capsys.readouterr().err
+    assert (tmp_path / "piped.csv").read_bytes() == (tmp_path / "file.csv").read_bytes()
+
+
+def test_workers_share_no_pipe(words, tmp_path, capsys):
+    words[words.index("--input") + 1] = "-"
+    assert main([*words, str(tmp_path / "q.csv"), "--site", "laptop"]) == 2
+    assert "name a file with --input, and no pipe" in capsys.readouterr().err
