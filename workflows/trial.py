@@ -33,6 +33,7 @@ from workflows.config import CampaignConfig
 from workflows.plan import Plan
 
 _PREFIX = "surrogate-try-"
+_SOURCES = frozenset((".c", ".cc", ".cpp", ".cu", ".cxx", ".f", ".f03", ".f08", ".f90", ".for", ".rs"))
 _KEPT_S = 24 * 3600.0
 """For so long what a failed try left is kept at least, s."""
 
@@ -48,6 +49,7 @@ class Trial:
         estimate: How long all runs of the campaign would take at that pace; empty after a failure.
         folder: What it left, when that was kept.
         outside: Half a sentence on the first bound of the campaign that the point breaks, or None.
+        stale: A sentence on a program that is older than its source, or None.
     """
 
     outcome: Outcome
@@ -56,6 +58,7 @@ class Trial:
     estimate: str
     folder: Path | None
     outside: str | None = None
+    stale: str | None = None
 
 
 def try_campaign(
@@ -100,7 +103,7 @@ def try_campaign(
         )
     outside = plan.space.outside(request.inputs) if isinstance(plan.space, ParameterSpace) else None
     if not isinstance(outcome, Success):
-        return Trial(outcome, request.inputs, (), "", run_folder(root, request.run_id), outside)
+        return Trial(outcome, request.inputs, (), "", run_folder(root, request.run_id), outside, _stale(plan))
     outputs = tuple(_lines(plan, root / outcome.path))
     if keep is None:
         shutil.rmtree(root)
@@ -147,6 +150,17 @@ def _line(column: Column, columns: Mapping[str, Any]) -> str:
 
 def _at_once(plan: Plan, site: Site) -> int:
     return shape_of(site, "simulate", [plan.campaign.resources.request()]).at_once
+
+
+def _stale(plan: Plan) -> str | None:
+    """Return a sentence when the source beside a program was changed after the program was built."""
+    program = Path(str((plan.options.get("command") or ("",))[0]))
+    if not program.is_absolute() or not program.is_file():
+        return None
+    for source in sorted(program.parent.glob(f"{program.stem}.*")):
+        if source.suffix.lower() in _SOURCES and source.stat().st_mtime > program.stat().st_mtime:
+            return f"{source.name} is newer than {program.name}; perhaps it was not built again."
+    return None
 
 
 def _sweep() -> None:

@@ -81,5 +81,7 @@ def _show(trial: Trial) -> None:
         last = str(outcome.details.get("tail", "")).strip().splitlines()[-8:]
         for line in last:
             console.put(f"         {line}")
+    if trial.stale is not None:
+        console.put(f"Note     {trial.stale}")
     if trial.folder is not None:
         console.put(f"Folder   {trial.folder}")

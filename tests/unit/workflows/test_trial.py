@@ -98,6 +98,19 @@ def test_a_failure_is_shown_and_its_folder_is_kept(path):
     shutil.rmtree(trial.folder.parents[2])
 
 
+def test_a_program_that_is_older_than_its_source_is_told(path, capsys, tmp_path):
+    home = path.parent
+    program = home / "decay"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    (home / "decay.f90").write_text("")
+    path.write_text(path.read_text().replace('["awk", "-f", "decay.awk"]', '["./decay"]'))
+    for source, told in ((-10, False), (10, True)):
+        os.utime(home / "decay.f90", (program.stat().st_mtime + source,) * 2)
+        assert main(["try", str(path), "--keep", str(tmp_path / str(source))]) == 1
+        assert ("decay.f90 is newer than decay; perhaps" in capsys.readouterr().out) is told
+
+
 def test_a_point_must_be_one_of_the_space(path):
     with pytest.raises(DataError, match=r"There is no input 'rat'.*mean 'rate'"):
         try_campaign(load_campaign(path), "laptop", ("rat=0.5", "amount=2"))
