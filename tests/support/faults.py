@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import psutil
 
 from site_configs.parsl_config import HEARTBEAT_THRESHOLD_S
+from surrogate.training.progress import read_progress
 from tests.support.clock import Clock
 from tests.support.fault_scene import INTERCHANGE, MANAGER, PROGRAM, TRAINER, Scene
 from tests.support.small_disk import PAGE, SmallDisk, small_disk
@@ -225,8 +226,33 @@ def the_driver(scene: Scene) -> list[psutil.Process]:
     return [psutil.Process(scene.driver.pid)] if scene.ended() is None else []
 
 
+class TrainersRanks:
+    """Finds the ranks of the training: for every other strike or so as soon as they are there, else in some epoch."""
+
+    def __init__(self) -> None:
+        self._epoch, self._strike = 0, -1
+
+    def __call__(self, scene: Scene) -> list[psutil.Process]:
+        if self._strike != len(scene.moments):
+            self._strike = len(scene.moments)
+            self._epoch = scene.chance.choice([0, scene.chance.randrange(EPOCHS * 3 // 4)])
+        return scene.processes(TRAINER) if not self._epoch or epoch_of(scene) >= self._epoch else []
+
+
+def epoch_of(scene: Scene) -> int:
+    """Return the epoch that the training has reached in its latest attempt, 0 before its first."""
+    for folder in (scene.workdir / "training").glob("*/"):
+        events, _ = read_progress(folder)
+        epochs = [0]
+        for event in events:
+            epochs = [0] if event["event"] == "started" else [*epochs, int(event.get("epoch", 0))]
+        return max(epochs)
+    return 0
+
+
 # Long enough to be hit, with many checkpoints.
-LONG_TRAINING = {"seconds": 0.0, "epochs": 2_000, "train": "checkpoint_every_s = 0.2\nsteps_per_call = 50"}
+EPOCHS = 2_000
+LONG_TRAINING = {"seconds": 0.0, "epochs": EPOCHS, "train": "checkpoint_every_s = 0.2\nsteps_per_call = 50"}
 FAULTS: dict[str, Callable[[], Fault]] = {
     "driver": lambda: Kill("the driver", the_driver, pause=(0.5, 8.0), patience=3.0),
     "worker": lambda: Kill("a worker", lambda scene: scene.workers()),
@@ -235,8 +261,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     ),
     "rank": lambda: Kill("an MPI rank", lambda scene: scene.processes(PROGRAM), {"options": "mpi = true"}),
     "trainer": lambda: Kill(
-        "a rank of the trainer", lambda scene: scene.processes(TRAINER), {**LONG_TRAINING, "ranks": 2},
-        pause=(0.1, 15.0), late=True,
+        "a rank of the trainer", TrainersRanks(), {**LONG_TRAINING, "ranks": 2}, pause=(0.1, 5.0), late=True
     ),
     "disk_run_file": lambda: FullDisk("runs", full_disks),
     # Many samples make many shards, and a Gaussian process among the verdict's baselines slow.
