@@ -25,7 +25,7 @@ TRAIN, TUNE = 950, 50
 SETTINGS: dict[str, dict[str, Any]] = {
     "ani": {
         "options": {"activation": "silu"},
-        "train": {"epochs": 100_000, "batch_size": 32, "learning_rate": 2e-3, "warmup_steps": 300},
+        "train": {"epochs": 100_000, "batch_size": 16, "learning_rate": 3e-3, "warmup_steps": 300},
     },
     "atomic_kernel": {"options": {}, "train": {}},
 }

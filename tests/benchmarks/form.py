@@ -162,6 +162,8 @@ def _shown(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, list):
         return ", ".join(_shown(one) for one in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(one)}" for name, one in value.items())
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_shown(one)}" for key, one in value.items())
     return str(value)
