@@ -22,8 +22,9 @@ from site_configs.shape import shape_of
 from site_configs.site import RoleName, Site
 from surrogate.core.errors import SiteError
 from surrogate.core.outcome import FailureKind
-from surrogate.core.process import CAMPAIGN_VARIABLE, kill_tagged
+from surrogate.core.process import CAMPAIGN_VARIABLE, find_tagged, kill_tagged
 from surrogate.core.schema import Schema
+from surrogate.core.shared_memory import remove_unmapped, segments_of
 from workflows import jobs
 from workflows.adoption import HANDOVER_S, wait_for_workers
 from workflows.losses import loss_of
@@ -209,6 +210,8 @@ class Session:
     def close(self) -> None:
         """End Parsl, its workers, and every program that they run, in a few seconds."""
         kernel, self._kernel, self._apps = self._kernel, None, None
+        # Parsl ends its workers with the process that would remove their semaphores.
+        shared = segments_of(find_tagged(SESSION_VARIABLE, self._token)) if self._token else set()
         if kernel is not None:
             thread = threading.Thread(target=self._clean_up, args=(kernel,), daemon=True)
             thread.start()
@@ -216,6 +219,7 @@ class Session:
             thread.join(_CLEANUP_S)
         self._end_jobs()
         self._end_processes()
+        remove_unmapped(shared)
 
     def __enter__(self) -> Self:
         self.start()

@@ -1,4 +1,4 @@
-"""Shared memory that MPI libraries leave behind when their ranks are killed."""
+"""Shared memory that MPI libraries and Python's worker processes leave behind when they are killed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from surrogate.core.proctable import process_table
 SHARED_MEMORY = ("mpich_shm_*", "ucx_shm_posix_*", "vader_segment.*", "sm_segment.*")
 """Names below /dev/shm that MPI libraries leave when their ranks are killed."""
 
+SEMAPHORES = ("sem.mp-*",)
+"""Names of the semaphores of Python's multiprocessing, which stay when the process that keeps account is killed, too.
+They are other programs' as well, so only those are removed that were seen in use by a process that was then ended."""
+
 _SHM = Path("/dev/shm")  # noqa: S108 - named to be cleaned, nothing is created there
 _SECOND_LOOK_S = 0.2
 _CLOCKS_DIFFER_S = 1.0  # files carry the time of a coarser clock
 
 
 def segments_of(pids: Iterable[int]) -> set[Path]:
-    """Return the MPI libraries' shared memory that these processes map."""
+    """Return the shared memory of MPI libraries and the semaphores of Python that these processes map."""
     found = set()
     for pid in pids:
         with contextlib.suppress(OSError), Path(f"/proc/{pid}/maps").open(encoding="utf-8", errors="replace") as maps:
             for line in maps:
                 name = line.rstrip("\n").partition(f" {_SHM}/")[2].removesuffix(" (deleted)")
-                if any(fnmatch.fnmatchcase(name, pattern) for pattern in SHARED_MEMORY):
+                if any(fnmatch.fnmatchcase(name, pattern) for pattern in (*SHARED_MEMORY, *SEMAPHORES)):
                     found.add(_SHM / name)
     return found
 

@@ -19,6 +19,8 @@ import pytest
 from site_configs.site import Environment, Site
 from surrogate.core.errors import SiteError
 from surrogate.core.process import CAMPAIGN_VARIABLE, find_tagged
+from surrogate.core.proctable import process_table
+from surrogate.core.shared_memory import segments_of
 from surrogate.data.dataset import Dataset
 from tests.support.ensembles import SITE, Ensemble
 from workflows.adoption import run_folder
@@ -27,6 +29,7 @@ from workflows.journal import RunStatus, read_state
 
 pytestmark = [pytest.mark.parsl, pytest.mark.slow, pytest.mark.timeout(240)]
 REPOSITORY = Path(__file__).parents[2]
+SHARED = Path("/dev/shm")
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
@@ -116,6 +119,14 @@ def test_each_failure_is_charged_to_its_budget_and_the_others_go_on(tmp_path):
         0,
     )
     assert ensemble.executions() == starts
+
+
+def test_an_ensemble_leaves_no_semaphore(tmp_path):
+    # Those of other Python programs may come and go meanwhile: only what no process maps can be this ensemble's.
+    before = set(SHARED.glob("sem.mp-*"))
+    assert Ensemble(tmp_path / "w", 4).run().counts.finished == 4
+    mapped = segments_of(process_table())
+    assert set(SHARED.glob("sem.mp-*")) - before - mapped == set()
 
 
 def test_a_stop_ends_everything_and_the_ensemble_goes_on_later(tmp_path):
