@@ -54,9 +54,10 @@ def dataset(tmp_path_factory) -> Path:
     return folder / "dataset"
 
 
-def training(tmp_path_factory, dataset: Path, ranks: int) -> Path:
+def training(tmp_path_factory, dataset: Path, ranks: int, **train: float) -> Path:
     out = tmp_path_factory.mktemp(f"ranks{ranks}")
-    done = run_training(write_training(out, dataset, ranks, TRAIN, family="ani", options=OPTIONS), ranks)
+    job = write_training(out, dataset, ranks, {**TRAIN, **train}, family="ani", options=OPTIONS)
+    done = run_training(job, ranks)
     assert done.returncode == 0, done.output
     return out
 
@@ -67,12 +68,14 @@ def one_rank(tmp_path_factory, dataset) -> Path:
 
 
 @pytest.mark.mpi
-def test_two_ranks_give_the_result_of_one(tmp_path_factory, dataset, one_rank):
-    two = record(training(tmp_path_factory, dataset, 2))["training"]["losses"][0]
-    one = record(one_rank)["training"]["losses"][0]
-    assert one["train"][-1] < 0.05 * one["train"][0]
+def test_two_ranks_give_the_result_of_one(tmp_path_factory, dataset):
+    # Steps as large as in the other trainings would make much of the last bit, in which sums of two ranks differ.
+    small = {"epochs": 60, "learning_rate": 0.003, "steps_per_call": 30}
+    one, two = (record(training(tmp_path_factory, dataset, ranks, **small)) for ranks in (1, 2))
+    one, two = (found["training"]["losses"][0] for found in (one, two))
+    assert one["train"][-1] < 0.1 * one["train"][0]
     for name in ("train", "tune"):
-        np.testing.assert_allclose(two[name][:3], one[name][:3], rtol=1e-3)
+        np.testing.assert_allclose(two[name], one[name], rtol=1e-3)
 
 
 def test_it_learns_energies_and_forces(tmp_path, dataset, one_rank):
