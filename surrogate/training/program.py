@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _REHEARSED_STEPS = 20
 _CHECKPOINTS = "checkpoints"
+_LAST_WORDS_S = 0.2
 
 
 class StopSignals:
@@ -281,6 +282,8 @@ def leave(code: int) -> None:
         with contextlib.suppress(OSError):
             sys.stderr.flush()
         if code != Drained.exit_code and MPI.COMM_WORLD.Get_size() > 1:
+            # The launcher must have passed on what was said: it drops the rest when a rank aborts.
+            time.sleep(_LAST_WORDS_S)
             # The other ranks may wait for this one in a collective.
             MPI.COMM_WORLD.Abort(code)
         # All ranks agreed on a clean stop, or there is no other; `-m mpi4py` would abort for any status but 0.
