@@ -71,16 +71,20 @@ contains
     call get_command_argument(1, name)
     open (newunit=unit, file=trim(name), status='old', action='read', iostat=status)
     if (status == 0) read (unit, nml=rod, iostat=status)
+    status = abs(status)
+    call MPI_Allreduce(MPI_IN_PLACE, status, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, error)
     if (status /= 0) call give_up('HEAT: the namelist /rod/ cannot be read from "'//trim(name)//'".')
     close (unit)
     if (cells < ranks) call give_up('HEAT: there are fewer cells than ranks.')
   end subroutine
 
+  ! All ranks give up together: a launcher may drop the last words of a job that one of them aborts.
   subroutine give_up(sentence)
     character(len=*), intent(in) :: sentence
     if (rank == 0) write (*, '(a)') sentence
     flush (6)
-    call MPI_Abort(MPI_COMM_WORLD, 1, error)
+    call MPI_Finalize(error)
+    stop 1
   end subroutine
 
   pure real(dp) function mean_conductivity(here, there)
@@ -98,6 +102,10 @@ contains
   subroutine write_output()
     integer :: unit, other, counts(ranks), places(ranks)
     real(dp) :: whole(cells), drawn(cells), stored
+    logical :: stable
+    stable = all(abs(t(1:own)) < hottest)
+    call MPI_Allreduce(MPI_IN_PLACE, stable, 1, MPI_LOGICAL, MPI_LAND, MPI_COMM_WORLD, error)
+    if (.not. stable) call give_up('HEAT: unstable, the steps in time are too large.')
     call MPI_Allgather(own, 1, MPI_INTEGER, counts, 1, MPI_INTEGER, MPI_COMM_WORLD, error)
     places = [(sum(counts(1:other)), other=0, ranks - 1)]
     call MPI_Gatherv(t(1:own), own, MPI_DOUBLE_PRECISION, whole, counts, places, MPI_DOUBLE_PRECISION, 0, &
@@ -105,7 +113,6 @@ contains
     call MPI_Gatherv(through(1:own), own, MPI_DOUBLE_PRECISION, drawn, counts, places, MPI_DOUBLE_PRECISION, 0, &
                      MPI_COMM_WORLD, error)
     if (rank /= 0) return
-    if (.not. all(abs(whole) < hottest)) call give_up('HEAT: unstable, the steps in time are too large.')
     stored = sum(whole) * capacity * width
     open (newunit=unit, file='profile.txt', action='write')
     write (unit, '(a)') '# position_m rise_K flux_W_per_m2'
