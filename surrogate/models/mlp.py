@@ -23,7 +23,7 @@ from surrogate.models.measures import field_measures
 from surrogate.models.outputs.base import OutputTransform
 from surrogate.models.outputs.catalog import fit_output, restore_output
 from surrogate.models.outputs.registered import FrontOptions
-from surrogate.models.protocols import Forward, Measure, Network, Rows, Transforms
+from surrogate.models.protocols import Forward, Measure, Network, Rows, Transforms, own_transforms
 from surrogate.models.unroll import axis_length, rolled, row_features, row_weights, sample_norms, unrolled
 
 if TYPE_CHECKING:
@@ -106,14 +106,8 @@ def _part(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[An
 
 
 def _mlp(transforms: Transforms) -> MlpTransforms:
-    """Return the transforms as this family's own.
-
-    Raises:
-        TypeError: If they are another family's, which is a mistake of the program.
-    """
-    if not isinstance(transforms, MlpTransforms):
-        raise TypeError(f"The family 'mlp' was given {type(transforms).__name__}.")
-    return transforms
+    """Return the transforms as this family's own; see `own_transforms`."""
+    return own_transforms("mlp", MlpTransforms, transforms)
 
 
 class Mlp:

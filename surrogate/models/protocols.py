@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,26 @@ class Transforms(Protocol):
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping of everything that is not an array."""
         ...
+
+
+TransformsType = TypeVar("TransformsType")
+"""A family's class of transforms."""
+
+
+def own_transforms(family: str, kind: type[TransformsType], transforms: Transforms) -> TransformsType:
+    """Return transforms as those of the family that is asked.
+
+    Args:
+        family: Its name.
+        kind: Its class of transforms.
+        transforms: What it was handed.
+
+    Raises:
+        TypeError: If they are another family's, which is a mistake of the program.
+    """
+    if not isinstance(transforms, kind):
+        raise TypeError(f"The family '{family}' was given {type(transforms).__name__}.")
+    return transforms
 
 
 class Family(Protocol):

@@ -19,7 +19,7 @@ from surrogate.models.ani.panels import potential_panels
 from surrogate.models.ani.rows import training_rows
 from surrogate.models.ani.transforms import AniTransforms
 from surrogate.models.panels import Panel
-from surrogate.models.protocols import Forward, Measure, Network, Prediction, Rows, Transforms
+from surrogate.models.protocols import Forward, Measure, Network, Prediction, Rows, Transforms, own_transforms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 
 
 def _ani(transforms: Transforms) -> AniTransforms:
-    """Return the transforms as this family's own.
-
-    Raises:
-        TypeError: If they are another family's, which is a mistake of the program.
-    """
-    if not isinstance(transforms, AniTransforms):
-        raise TypeError(f"The family 'ani' was given {type(transforms).__name__}.")
-    return transforms
+    """Return the transforms as this family's own; see `own_transforms`."""
+    return own_transforms("ani", AniTransforms, transforms)
 
 
 class Ani:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surrogate.models.detector.options import DetectorOptions
-from surrogate.models.protocols import Transforms
+from surrogate.models.protocols import Transforms, own_transforms
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -84,11 +84,5 @@ class DetectorTransforms:
 
 
 def own(transforms: Transforms) -> DetectorTransforms:
-    """Return the transforms as this family's own.
-
-    Raises:
-        TypeError: If they are another family's, which is a mistake of the program.
-    """
-    if not isinstance(transforms, DetectorTransforms):
-        raise TypeError(f"The family 'detector' was given {type(transforms).__name__}.")
-    return transforms
+    """Return the transforms as this family's own; see `own_transforms`."""
+    return own_transforms("detector", DetectorTransforms, transforms)

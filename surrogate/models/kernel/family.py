@@ -17,7 +17,7 @@ from surrogate.models.ani.rows import training_rows
 from surrogate.models.kernel.fitting import KernelTransforms, fit_kernel
 from surrogate.models.kernel.options import KernelOptions
 from surrogate.models.panels import Panel
-from surrogate.models.protocols import Forward, Measure, Network, Prediction, Rows, Transforms
+from surrogate.models.protocols import Forward, Measure, Network, Prediction, Rows, Transforms, own_transforms
 
 if TYPE_CHECKING:
     import keras
@@ -27,14 +27,8 @@ _ATOMS_AT_ONCE = 256
 
 
 def _own(transforms: Transforms) -> KernelTransforms:
-    """Return the transforms as this family's own.
-
-    Raises:
-        TypeError: If they are another family's, which is a mistake of the program.
-    """
-    if not isinstance(transforms, KernelTransforms):
-        raise TypeError(f"The family 'atomic_kernel' was given {type(transforms).__name__}.")
-    return transforms
+    """Return the transforms as this family's own; see `own_transforms`."""
+    return own_transforms("atomic_kernel", KernelTransforms, transforms)
 
 
 class AtomicKernel:
