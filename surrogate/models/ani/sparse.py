@@ -50,13 +50,7 @@ def by_columns(parts: tuple[Array, Index, Index], shape: tuple[int, int], values
         shape: R, C.
         values: `[C, W]`, of the entries' dtype.
     """
-    data, index, start = parts
-    if _routines is None or data.dtype != values.dtype:
-        return np.asarray(csc_array((data, index, start), shape=shape) @ values)
-    result = np.zeros((shape[0], values.shape[1]), dtype=values.dtype)
-    flat = np.ascontiguousarray(values).ravel()
-    _routines.csc_matvecs(*shape, values.shape[1], start, index, data, flat, result.ravel())
-    return result
+    return _product("csc", parts, shape, values)
 
 
 def by_rows(parts: tuple[Array, Index, Index], shape: tuple[int, int], values: Array) -> Array:
@@ -67,10 +61,19 @@ def by_rows(parts: tuple[Array, Index, Index], shape: tuple[int, int], values: A
         shape: R, C.
         values: `[C, W]`, of the entries' dtype.
     """
+    return _product("csr", parts, shape, values)
+
+
+_CLASSES = {"csc": csc_array, "csr": csr_array}
+
+
+def _product(kind: str, parts: tuple[Array, Index, Index], shape: tuple[int, int], values: Array) -> Array:
+    """Return A v for a matrix stored in one of SciPy's two kinds."""
     data, index, start = parts
     if _routines is None or data.dtype != values.dtype:
-        return np.asarray(csr_array((data, index, start), shape=shape) @ values)
+        return np.asarray(_CLASSES[kind]((data, index, start), shape=shape) @ values)
     result = np.zeros((shape[0], values.shape[1]), dtype=values.dtype)
     flat = np.ascontiguousarray(values).ravel()
-    _routines.csr_matvecs(*shape, values.shape[1], start, index, data, flat, result.ravel())
+    routine = getattr(_routines, f"{kind}_matvecs")
+    routine(*shape, values.shape[1], start, index, data, flat, result.ravel())
     return result
