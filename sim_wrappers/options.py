@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
+from pydantic import BaseModel
+
 from surrogate.core.errors import ConfigError, nearest
+from surrogate.core.tables import ModelType, validated_table
+
+
+def complete_options(model: type[ModelType], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options, complete with the defaults of their model; JSON-ready.
+
+    Raises:
+        ConfigError: One sentence that names the key.
+    """
+    return validated_table(model, options, "").model_dump(mode="json")
+
+
+def read_options(model: type[ModelType], options: Mapping[str, Any]) -> ModelType:
+    """Return complete options as their model; the last few are remembered."""
+    found = _read(model, json.dumps(options))
+    assert isinstance(found, model)  # noqa: S101 - tells the type checker what the cache holds
+    return found
+
+
+@lru_cache(maxsize=16)
+def _read(model: type[BaseModel], text: str) -> BaseModel:
+    return model.model_validate_json(text)
 
 
 def refuse_unknown(simulator: str, options: Mapping[str, Any], known: Iterable[str]) -> None:

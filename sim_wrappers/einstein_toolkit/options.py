@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from sim_wrappers.external.parts import Part, Source, Word
-from surrogate.core.tables import validated_table
+from sim_wrappers.options import complete_options, read_options
 
 Value = bool | int | float | str
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -70,19 +68,10 @@ class EinsteinToolkitOptions(Part):
 
 
 def complete(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options, complete with defaults; JSON-ready.
-
-    Raises:
-        ConfigError: One sentence that names the key.
-    """
-    return validated_table(EinsteinToolkitOptions, options, "").model_dump(mode="json")
+    """Return the options, complete with defaults; see `complete_options`."""
+    return complete_options(EinsteinToolkitOptions, options)
 
 
 def read(options: Mapping[str, Any]) -> EinsteinToolkitOptions:
     """Return complete options as their model."""
-    return _read(json.dumps(options))
-
-
-@lru_cache(maxsize=8)
-def _read(text: str) -> EinsteinToolkitOptions:
-    return EinsteinToolkitOptions.model_validate_json(text)
+    return read_options(EinsteinToolkitOptions, options)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -13,8 +11,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from sim_wrappers.external.error_rules import ErrorRule, Value
 from sim_wrappers.external.output_rules import CoordinateRule, OutputRule
 from sim_wrappers.external.parts import OUTPUT, Part, Pattern, RunFile, Source, Text, Word
+from sim_wrappers.options import complete_options, read_options
 from surrogate.core.errors import nearest
-from surrogate.core.tables import validated_table
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
@@ -169,19 +167,10 @@ class ExternalOptions(Part):
 
 
 def complete(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options, complete with defaults; JSON-ready.
-
-    Raises:
-        ConfigError: One sentence that names the key.
-    """
-    return validated_table(ExternalOptions, options, "").model_dump(mode="json")
+    """Return the options, complete with defaults; see `complete_options`."""
+    return complete_options(ExternalOptions, options)
 
 
 def read(options: Mapping[str, Any]) -> ExternalOptions:
     """Return complete options as their model."""
-    return _read(json.dumps(options))
-
-
-@lru_cache(maxsize=8)
-def _read(text: str) -> ExternalOptions:
-    return ExternalOptions.model_validate_json(text)
+    return read_options(ExternalOptions, options)
