@@ -51,12 +51,10 @@ class Fault(Protocol):
         ...
 
 
-@dataclass
-class Kill:
-    """Ends one process by SIGKILL."""
+@dataclass(kw_only=True)
+class Quiet:
+    """What a fault is unless it says otherwise: its campaigns need nothing, and go on to their verdict."""
 
-    what: str
-    find: Callable[[Scene], list[psutil.Process]]
     values: dict[str, Any] = field(default_factory=dict)
     pause: tuple[float, float] = (0.1, 2.0)
     patience: float = 1.0
@@ -66,6 +64,14 @@ class Kill:
     def around(self, scene: Scene) -> contextlib.AbstractContextManager[None]:
         del scene
         return contextlib.nullcontext()
+
+
+@dataclass
+class Kill(Quiet):
+    """Ends one process by SIGKILL."""
+
+    what: str
+    find: Callable[[Scene], list[psutil.Process]]
 
     def strike(self, scene: Scene) -> str | None:
         victims = self.find(scene)
@@ -80,18 +86,10 @@ class Kill:
 
 
 @dataclass
-class Stop:
+class Stop(Quiet):
     """Stops a worker, its manager (whose heartbeat it is), or both and the other workers, for too long."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    pause: tuple[float, float] = (0.1, 3.0)
-    patience: float = 1.0
-    late: bool = False
-    goal: str = "verdict"
-
-    def around(self, scene: Scene) -> contextlib.AbstractContextManager[None]:
-        del scene
-        return contextlib.nullcontext()
+    pause: tuple[float, float] = field(default=(0.1, 3.0), kw_only=True)
 
     def strike(self, scene: Scene) -> str | None:
         workers = scene.workers()
@@ -121,7 +119,7 @@ class Stop:
 
 
 @dataclass
-class FullDisk:
+class FullDisk(Quiet):
     """Fills the disk under one folder of the working directory, at the driver's and the workers' back.
 
     Attributes:
@@ -134,11 +132,6 @@ class FullDisk:
     part: str
     felt: Callable[[Scene], int]
     size: int = 4 * MIB
-    values: dict[str, Any] = field(default_factory=dict)
-    pause: tuple[float, float] = (0.1, 2.0)
-    patience: float = 1.0
-    late: bool = False
-    goal: str = "verdict"
     busy: tuple[str, ...] = (PROGRAM,)
     disk: SmallDisk | None = None
 
@@ -168,14 +161,10 @@ class FullDisk:
 
 
 @dataclass
-class ClockBack:
+class ClockBack(Quiet):
     """Sets the clock back, for every process of the campaign at once; sometimes one of them is killed right after."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    pause: tuple[float, float] = (0.1, 3.0)
-    patience: float = 1.0
-    late: bool = False
-    goal: str = "verdict"
+    pause: tuple[float, float] = field(default=(0.1, 3.0), kw_only=True)
     clock: Clock | None = None
 
     @contextlib.contextmanager
@@ -259,9 +248,9 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     "interchange": lambda: Kill(
         "the interchange", lambda scene: scene.processes(INTERCHANGE), pause=(0.5, 5.0), patience=2.0
     ),
-    "rank": lambda: Kill("an MPI rank", lambda scene: scene.processes(PROGRAM), {"options": "mpi = true"}),
+    "rank": lambda: Kill("an MPI rank", lambda scene: scene.processes(PROGRAM), values={"options": "mpi = true"}),
     "trainer": lambda: Kill(
-        "a rank of the trainer", TrainersRanks(), {**LONG_TRAINING, "ranks": 2}, pause=(0.1, 5.0), late=True
+        "a rank of the trainer", TrainersRanks(), values={**LONG_TRAINING, "ranks": 2}, pause=(0.1, 5.0), late=True
     ),
     "disk_run_file": lambda: FullDisk("runs", full_disks),
     # Many samples make many shards, and a Gaussian process among the verdict's baselines slow.
@@ -269,7 +258,7 @@ FAULTS: dict[str, Callable[[], Fault]] = {
         "dataset", nothing, values={"options": "samples = 64"}, pause=(0.1, 4.0), goal="dataset"
     ),
     "disk_checkpoint": lambda: FullDisk(
-        "training", nothing, 32 * MIB, LONG_TRAINING, pause=(0.5, 6.0), late=True, busy=(TRAINER,)
+        "training", nothing, 32 * MIB, values=LONG_TRAINING, pause=(0.5, 6.0), late=True, busy=(TRAINER,)
     ),
     "disk_journal": lambda: FullDisk("journal", lag),
     "stopped": Stop,

@@ -11,6 +11,7 @@ from sim_wrappers.external import linkage
 from site_configs.launch import Launcher
 from site_configs.site import Site
 from surrogate.core.errors import ConfigError, IntegrityError, ResourceError
+from tests.support.external import CAMPAIGN, FOLDER
 from workflows import checked_plan
 from workflows.config import load_campaign
 from workflows.driver import facts, prepare
@@ -18,32 +19,12 @@ from workflows.kept_site import keep_site, known_site, site_name
 from workflows.plan import find_simulator, make_plan
 from workflows.workspace import Workspace
 
-FOLDER = Path(__file__).parents[2] / "support" / "decay"
-TEXT = """
-schema_version = 1
-name = "decay"
-simulator.name = "external"
-inputs.rate = { low = 0.1, high = 1.0, unit = "1/s" }
-inputs.amount = { low = 1.0, high = 5.0, unit = "mol" }
-design.runs = 64
-gate.metrics.relative_l2_median.max = 0.5
-
-[simulator.options]
-command = ["awk", "-f", "decay.awk"]
-stdin = "case.txt"
-files = ["decay.awk"]
-template = [{ source = "case.txt.in", target = "case.txt" }]
-values.steps = 4
-coordinates.t = { start = 0.0, stop = 4.0, count = 5, unit = "s" }
-outputs.left = { file = "curve.txt", column = 2, dims = ["t"], unit = "mol" }
-"""
-
 
 @pytest.fixture
 def home(tmp_path):
     folder = tmp_path / "home"
     shutil.copytree(FOLDER, folder)
-    (folder / "c.toml").write_text(TEXT)
+    (folder / "c.toml").write_text(CAMPAIGN)
     return folder
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from surrogate.core import files
 from surrogate.core.errors import ConfigError
+from tests.support import external
 from tests.support.campaigns import write_campaign
 from tests.support.old_files import CAMPAIGN, write_case, write_texts
 from workflows import driver
@@ -21,25 +22,7 @@ from workflows.plan import find_simulator, make_plan
 from workflows.progress import Silent
 from workflows.workspace import Workspace
 
-HOME = Path(__file__).parents[2] / "support" / "decay"
-TEXT = """
-schema_version = 1
-name = "decay"
-simulator.name = "external"
-inputs.rate = { low = 0.1, high = 1.0, unit = "1/s" }
-inputs.amount = { low = 1.0, high = 5.0, unit = "mol" }
-design.runs = 64
-gate.metrics.relative_l2_median.max = 0.5
-
-[simulator.options]
-command = ["awk", "-f", "decay.awk"]
-stdin = "case.txt"
-files = ["decay.awk", "mesh"]
-template = [{ source = "case.txt.in", target = "case.txt" }]
-values.steps = 4
-coordinates.t = { start = 0.0, stop = 4.0, count = 5, unit = "s" }
-outputs.left = { file = "curve.txt", column = 2, dims = ["t"], unit = "mol" }
-"""
+TEXT = external.CAMPAIGN.replace('files = ["decay.awk"]', 'files = ["decay.awk", "mesh"]')
 
 
 class Killed(BaseException):
@@ -48,7 +31,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def plan(tmp_path):
-    shutil.copytree(HOME, tmp_path / "home")
+    shutil.copytree(external.FOLDER, tmp_path / "home")
     (tmp_path / "home" / "mesh").mkdir()
     (tmp_path / "home" / "mesh" / "a.msh").write_text("1")
     (tmp_path / "home" / "c.toml").write_text(TEXT)

@@ -12,29 +12,18 @@ import pytest
 
 from surrogate.core.errors import ConfigError, DataError
 from surrogate.core.outcome import Failure, FailureKind, Success
+from tests.support.external import CAMPAIGN, FOLDER
 from workflows.cli import main
 from workflows.config import load_campaign
 from workflows.trial import try_campaign
 
-FOLDER = Path(__file__).parents[2] / "support" / "decay"
-TEXT = """
-schema_version = 1
-name = "decay"
-simulator.name = "external"
-inputs.rate = { low = 0.1, high = 1.0, unit = "1/s" }
-inputs.amount = { low = 1.0, high = 5.0, unit = "mol" }
-design.runs = 64
-gate.metrics.relative_l2_median.max = 0.5
-
-[simulator.options]
-command = ["awk", "-f", "decay.awk"]
-stdin = "case.txt"
-files = ["decay.awk"]
-template = [{ source = "case.txt.in", target = "case.txt" }]
-values.steps = 4
+TEXT = (
+    CAMPAIGN.partition("coordinates.t")[0]
+    + """\
 outputs.left = { file = "curve.txt", column = 2, shape = [5], unit = "mol" }
 outputs.half = { pattern = 'half-life = (\\S+)', unit = "s" }
 """
+)
 
 
 @pytest.fixture
